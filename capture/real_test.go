@@ -1,0 +1,102 @@
+package capture
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sharedCaptures is where the captures of others are. They may not be copied
+// into this repository, so where they are missing the test is skipped: the made
+// files above test the same, and these show that it holds in the wild.
+func sharedCaptures(t testing.TB) string {
+	t.Helper()
+	if dir := os.Getenv("ROCELENS_CAPTURES"); dir != "" {
+		return dir
+	}
+	dir, err := filepath.Abs(filepath.Join("..", "..", "shared", "captures"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("no captures: set ROCELENS_CAPTURES to their folder")
+	}
+	return dir
+}
+
+// Each capture is read to its last frame, and the frames have the times and
+// lengths that tshark 4.0.17 sees. testdata/captures.tsv has, of each, the
+// number of frames and the start of the SHA-256 of what
+//
+//	tshark -r FILE -T fields -e frame.time_epoch -e frame.cap_len -e frame.len
+//
+// prints. tshark takes ERF headers off the lengths, and refuses link type 247:
+// there it was given the file with the link type changed.
+func TestRealCaptures(t *testing.T) {
+	dir := sharedCaptures(t)
+	table, err := os.Open(filepath.Join("testdata", "captures.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := table.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	lines := bufio.NewScanner(table)
+	for lines.Scan() {
+		field := strings.Split(lines.Text(), "\t")
+		if len(field) != 3 {
+			t.Fatalf("%q has %d fields", lines.Text(), len(field))
+		}
+		frames, digest := digestOf(t, filepath.Join(dir, filepath.FromSlash(field[0])))
+		if got := fmt.Sprint(frames); got != field[1] {
+			t.Errorf("%s: %s frames, tshark has %s", field[0], got, field[1])
+		} else if digest != field[2] {
+			t.Errorf("%s: times or lengths are not tshark's", field[0])
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func digestOf(t *testing.T, path string) (frames int, digest string) {
+	t.Helper()
+	f, err := Open(path, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	sum := sha256.New()
+	var b Batch
+	for err = f.ReadBatch(&b); err == nil; err = f.ReadBatch(&b) {
+		for _, fr := range b.Frames {
+			frames++
+			headers := 0
+			if fr.Link == LinkERF {
+				headers = erfHeaders(fr.Data) + erfTypes[fr.Data[8]&erfTypeMask].pre
+			}
+			_, err := fmt.Fprintf(sum, "%d.%09d\t%d\t%d\n", fr.Time/nsPerSecond, fr.Time%nsPerSecond,
+				len(fr.Data)-headers, int(fr.OrigLen)-headers)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Errorf("%s: %v", path, err)
+	}
+	return frames, hex.EncodeToString(sum.Sum(nil))[:16]
+}
