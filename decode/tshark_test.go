@@ -1,0 +1,146 @@
+package decode_test
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/decode"
+)
+
+// line is what our list and tshark's are compared by.
+type line struct {
+	frame, opcode, qp, psn uint64
+}
+
+// tsharkWrong are the captures in which tshark differs, how, and why ours is
+// right. Each is a fact about tshark 4.0; a newer one may do better.
+var tsharkWrong = map[string]struct {
+	onlyOurs, onlyTshark int
+	why                  string
+}{
+	"roce.pcap": {37, 0, "UDP source port 69: tshark takes the frames for TFTP, though the destination port is 4791"},
+	"corrupt_send_acks.pcap.zst": {1, 0, "a flipped bit in the IP length: tshark gives up, but the frame is long enough for a whole packet, " +
+		"and the truth of the capture counts it"},
+	"icmp_unreachable_reject.pcap.zst": {0, 6, "tshark counts RoCE packets quoted in ICMP errors as packets"},
+	"rocev2_hls_write_read_rawip.pcap": {0, 3, "responses from port 4791 to another: only the destination port decides, " +
+		"and --roce-port takes them in"},
+	"infiniband_dlt247.pcap": {43, 0, "tshark 4.0 does not know link type 247"},
+}
+
+// tshark runs tshark on a capture and returns its list of transport packets.
+func tshark(t *testing.T, path string) []line {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var in io.Reader = f
+	if strings.HasSuffix(path, ".zst") {
+		z, err := zstd.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		in = z
+	}
+	cmd := exec.Command("tshark", "-r", "-", "-n", "-Y", "infiniband.bth", "-T", "fields", "-E", "occurrence=l",
+		"-e", "frame.number", "-e", "infiniband.bth.opcode", "-e", "infiniband.bth.destqp", "-e", "infiniband.bth.psn")
+	cmd.Stdin = in
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	if err := cmd.Run(); err != nil && filepath.Base(path) != "infiniband_dlt247.pcap" {
+		t.Logf("tshark: %v: %s", err, stderr.String()) // it fails on cut files after listing them
+	}
+	var list []line
+	for s := bufio.NewScanner(&out); s.Scan(); {
+		fields := strings.Split(s.Text(), "\t")
+		if len(fields) != 4 || fields[1] == "" {
+			t.Fatalf("tshark: unexpected line %q", s.Text())
+		}
+		var v [4]uint64
+		for i, x := range fields {
+			if v[i], err = strconv.ParseUint(x, 0, 64); err != nil {
+				t.Fatalf("tshark: %v in %q", err, s.Text())
+			}
+		}
+		list = append(list, line{v[0], v[1], v[2], v[3]})
+	}
+	return list
+}
+
+// TestAgainstTshark compares frame, opcode, destination QP and PSN of every
+// transport packet with tshark, on every capture that there is.
+func TestAgainstTshark(t *testing.T) {
+	if _, err := exec.LookPath("tshark"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip("tshark is not installed")
+	}
+	var paths []string
+	for _, c := range capturetest.All(t) {
+		paths = append(paths, c.Path)
+	}
+	if dir, ok := capturetest.Shared(t); ok {
+		public, err := filepath.Glob(filepath.Join(dir, "public", "*", "*.pcap*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, public...)
+	}
+	for _, path := range paths {
+		name := filepath.Base(path)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			theirs := tshark(t, path)
+			var ours []line
+			d := decode.New(decode.DefaultConfig())
+			var p decode.Packet
+			eachFrame(t, path, func(f *capture.Frame) {
+				if d.Decode(f, &p); p.Has&decode.HasBTH != 0 {
+					ours = append(ours, line{f.Number, uint64(p.Opcode), uint64(p.DestQP), uint64(p.PSN)})
+				}
+			})
+			onlyOurs, onlyTshark := difference(ours, theirs), difference(theirs, ours)
+			want := tsharkWrong[name]
+			if len(onlyOurs) != want.onlyOurs || len(onlyTshark) != want.onlyTshark {
+				t.Errorf("%d packets in our list alone, first %v; %d in tshark's alone, first %v; expected %d and %d: %s",
+					len(onlyOurs), first(onlyOurs), len(onlyTshark), first(onlyTshark), want.onlyOurs, want.onlyTshark, want.why)
+			}
+		})
+	}
+}
+
+// difference are the elements of a that are not in b.
+func difference(a, b []line) []line {
+	in := make(map[line]bool, len(b))
+	for _, l := range b {
+		in[l] = true
+	}
+	var d []line
+	for _, l := range a {
+		if !in[l] {
+			d = append(d, l)
+		}
+	}
+	return d
+}
+
+func first(l []line) any {
+	if len(l) == 0 {
+		return "none"
+	}
+	return l[0]
+}
