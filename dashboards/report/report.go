@@ -1,0 +1,274 @@
+// Package report turns what the pipeline counted into the report of `rocelens
+// analyze`: a Report, and its forms as JSON (a contract for scripts) and as
+// text for a terminal. It analyses nothing: it shows.
+package report
+
+import (
+	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline"
+)
+
+// SchemaVersion is Report.Schema. It changes when a key goes or changes its
+// meaning, not when one is added.
+const SchemaVersion = 1
+
+// Report is what was found. Its JSON form has every key in snake_case; times
+// are nanoseconds since the epoch. A pointer that is nil is null in JSON: not
+// measured, or not measurable in this capture.
+type Report struct {
+	Schema int  `json:"schema"`
+	Tool   Tool `json:"tool"`
+	// Partial says that reading was interrupted: the report holds what had
+	// been read by then.
+	Partial bool    `json:"partial,omitempty"`
+	Inputs  []Input `json:"inputs"`
+	Capture Capture `json:"capture"`
+	ICRC    CRC     `json:"icrc"`
+	VCRC    *CRC    `json:"vcrc,omitempty"` // where native InfiniBand was seen
+	AETH    AETH    `json:"aeth"`
+	ECN     ECN     `json:"ecn"`
+	Opcodes Opcodes `json:"opcodes"`
+}
+
+// Tool is what made the report.
+type Tool struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Input is one capture file, or "-" for standard input.
+type Input struct {
+	Path        string `json:"path"`
+	Format      string `json:"format"`      // pcap, pcapng, erf or unknown
+	Compression string `json:"compression"` // none, gzip or zstd
+	Packets     uint64 `json:"packets"`
+	Bytes       uint64 `json:"bytes"` // on the wire
+	// DamagedAt is where reading had to stop, in bytes from the input's
+	// beginning (decompressed ones for a compressed input); nil where the
+	// whole input was read. Damage says why, in a sentence.
+	DamagedAt *int64 `json:"damaged_at"`
+	Damage    string `json:"damage,omitempty"`
+	// ReportedDrops is how many packets whoever captured says it lost; nil
+	// where the input does not say.
+	ReportedDrops *uint64 `json:"reported_drops"`
+}
+
+// Capture is what the inputs hold together.
+type Capture struct {
+	Packets   uint64 `json:"packets"`
+	Bytes     uint64 `json:"bytes"` // on the wire
+	First     *int64 `json:"first"` // earliest and latest time stamp; nil without a packet
+	Last      *int64 `json:"last"`
+	RoCE      RoCE   `json:"roce"`
+	RoCEBytes uint64 `json:"roce_bytes"` // on the wire
+	// Other is everything that is not in RoCE. Malformed, truncated and
+	// fragmented packets may be either.
+	Other           uint64 `json:"other"`
+	Malformed       uint64 `json:"malformed"`
+	FirstMalformed  *Frame `json:"first_malformed,omitempty"`
+	Truncated       uint64 `json:"truncated"`
+	TruncatedMirror uint64 `json:"truncated_by_mirror"` // of them, cut before they were captured
+	Fragments       uint64 `json:"fragments"`           // IP fragments
+	// Duplicates is how many packets the capture holds twice.
+	Duplicates *uint64 `json:"duplicates"`
+	// Encapsulations counts RoCE packets, once for each kind around them.
+	Encapsulations map[string]uint64 `json:"encapsulations"`
+	// OtherKinds splits Other; kinds that did not occur are absent.
+	OtherKinds map[string]uint64 `json:"other_kinds"`
+	// UnknownLinks counts frames whose link type is not decoded, by number.
+	UnknownLinks map[string]uint64 `json:"unknown_link_types,omitempty"`
+	// UnknownInner counts packets in a tunnel or behind a tag with something
+	// inside that is not decoded.
+	UnknownInner uint64 `json:"unknown_inner"`
+	// QuotedRoCE counts ICMP errors about RoCEv2 packets.
+	QuotedRoCE uint64 `json:"icmp_quoting_roce"`
+	// CNPBodies counts CNPs whose reserved bytes are not zero.
+	CNPBodies uint64 `json:"cnp_reserved_not_zero"`
+}
+
+// RoCE counts packets by version.
+type RoCE struct {
+	V1       uint64 `json:"v1"`
+	V2IPv4   uint64 `json:"v2_ipv4"`
+	V2IPv6   uint64 `json:"v2_ipv6"`
+	NativeIB uint64 `json:"native_ib"`
+}
+
+// Total is the number of RoCE and InfiniBand packets.
+func (r RoCE) Total() uint64 { return r.V1 + r.V2IPv4 + r.V2IPv6 + r.NativeIB }
+
+// CRC counts packets by the state of their ICRC or VCRC. Good and Bad are nil
+// where checking was switched off.
+type CRC struct {
+	Good         *uint64 `json:"good"`
+	Bad          *uint64 `json:"bad"`
+	Unverifiable uint64  `json:"unverifiable"`
+	// Reasons splits Unverifiable: truncated, fragment, ip_options.
+	Reasons  map[string]uint64 `json:"unverifiable_reasons,omitempty"`
+	FirstBad *Frame            `json:"first_bad,omitempty"`
+}
+
+// AETH counts acknowledge headers by what they say.
+type AETH struct {
+	Acks         uint64 `json:"acks"`          // on the opcode Acknowledge
+	ResponseAcks uint64 `json:"response_acks"` // on READ responses and ATOMIC acknowledges
+	RNRNaks      uint64 `json:"rnr_naks"`
+	Naks         Naks   `json:"naks"`
+	Reserved     uint64 `json:"reserved"` // syndromes without a meaning
+}
+
+// Naks counts NAKs by their code.
+type Naks struct {
+	Sequence          uint64 `json:"sequence"`
+	InvalidRequest    uint64 `json:"invalid_request"`
+	RemoteAccess      uint64 `json:"remote_access"`
+	RemoteOperational uint64 `json:"remote_operational"`
+	InvalidRDRequest  uint64 `json:"invalid_rd_request"`
+	Reserved          uint64 `json:"reserved"`
+}
+
+// Total is the number of NAKs, RNR NAKs not among them.
+func (n Naks) Total() uint64 {
+	return n.Sequence + n.InvalidRequest + n.RemoteAccess + n.RemoteOperational + n.InvalidRDRequest + n.Reserved
+}
+
+// ECN counts RoCE packets by the congestion field of their IP header or GRH.
+type ECN struct {
+	NotECT uint64 `json:"not_ect"`
+	ECT0   uint64 `json:"ect0"`
+	ECT1   uint64 `json:"ect1"`
+	CE     uint64 `json:"ce"`
+}
+
+func (e ECN) total() uint64 { return e.NotECT + e.ECT0 + e.ECT1 + e.CE }
+
+// Frame names a frame.
+type Frame struct {
+	Input  int    `json:"input"`  // index into Report.Inputs
+	Number uint64 `json:"number"` // within the input, from 1
+	Time   int64  `json:"time"`
+	Offset int64  `json:"offset"` // of its record in the input, in bytes
+}
+
+// New makes a report of what was read from inputs.
+func New(inputs []capture.Input, c *pipeline.Counters, version string) *Report {
+	r := &Report{
+		Schema:  SchemaVersion,
+		Tool:    Tool{Name: "rocelens", Version: version},
+		Inputs:  make([]Input, 0, len(inputs)),
+		Capture: newCapture(c),
+		ICRC:    newCRC(&c.ICRC),
+		AETH:    newAETH(&c.AETH),
+		ECN:     ECN{NotECT: c.ECN[0], ECT1: c.ECN[1], ECT0: c.ECN[2], CE: c.ECN[3]},
+		Opcodes: Opcodes{},
+	}
+	for i := range inputs {
+		r.Inputs = append(r.Inputs, newInput(&inputs[i]))
+	}
+	if c.RoCE.NativeIB > 0 {
+		v := newCRC(&c.VCRC)
+		r.VCRC = &v
+	}
+	for op, n := range c.Opcodes {
+		if n > 0 {
+			r.Opcodes = append(r.Opcodes, OpcodeCount{decode.Opcode(op), n})
+		}
+	}
+	return r
+}
+
+func newInput(in *capture.Input) Input {
+	out := Input{
+		Path:          in.Path,
+		Format:        in.Format.String(),
+		Compression:   in.Compression.String(),
+		Packets:       in.Frames,
+		Bytes:         in.Bytes,
+		ReportedDrops: in.Drops,
+	}
+	if d := in.Damage; d != nil {
+		at := d.Offset
+		out.DamagedAt, out.Damage = &at, d.Error()
+	}
+	return out
+}
+
+func newCapture(c *pipeline.Counters) Capture {
+	out := Capture{
+		Packets: c.Packets, Bytes: c.Bytes,
+		RoCE:            RoCE(c.RoCE),
+		RoCEBytes:       c.RoCEBytes,
+		Other:           c.Packets - c.RoCE.Total(),
+		Malformed:       c.Malformed,
+		Truncated:       c.Truncated,
+		TruncatedMirror: c.Flag(decode.MirrorCut),
+		Fragments:       c.Flag(decode.Fragment),
+		Encapsulations:  make(map[string]uint64),
+		OtherKinds:      make(map[string]uint64),
+		UnknownInner:    c.Flag(decode.UnknownInner),
+		QuotedRoCE:      c.Flag(decode.QuotesRoCE),
+		CNPBodies:       c.Flag(decode.CNPBodyNotZero),
+	}
+	if c.Packets > 0 {
+		first, last := c.First, c.Last
+		out.First, out.Last = &first, &last
+	}
+	if c.Malformed > 0 {
+		out.FirstMalformed = newFrame(c.FirstMalformed)
+	}
+	for _, e := range decode.Encaps() {
+		out.Encapsulations[e.Name()] = c.Encap(e)
+	}
+	for _, k := range otherKinds {
+		if n := c.Kind(k.kind); n > 0 {
+			out.OtherKinds[k.key] = n
+		}
+	}
+	if l := &c.UnknownLinks; l.N > 0 {
+		out.UnknownLinks = linkCounts(l)
+	}
+	return out
+}
+
+func newCRC(c *pipeline.CRC) CRC {
+	out := CRC{Unverifiable: c.Unverifiable}
+	for _, r := range crcReasons {
+		if n := c.Reasons[r.reason]; n > 0 {
+			if out.Reasons == nil {
+				out.Reasons = make(map[string]uint64)
+			}
+			out.Reasons[r.key] = n
+		}
+	}
+	if c.Unchecked > 0 {
+		return out
+	}
+	good, bad := c.Good, c.Bad
+	out.Good, out.Bad = &good, &bad
+	if bad > 0 {
+		out.FirstBad = newFrame(c.FirstBad)
+	}
+	return out
+}
+
+func newAETH(a *pipeline.AETH) AETH {
+	out := AETH{
+		Acks: a.Acks, ResponseAcks: a.ResponseAcks, RNRNaks: a.RNRNaks, Reserved: a.Reserved,
+		Naks: Naks{
+			Sequence:          a.Naks[decode.NakSequence],
+			InvalidRequest:    a.Naks[decode.NakInvalidRequest],
+			RemoteAccess:      a.Naks[decode.NakRemoteAccess],
+			RemoteOperational: a.Naks[decode.NakRemoteOperational],
+			InvalidRDRequest:  a.Naks[decode.NakInvalidRDRequest],
+		},
+	}
+	for _, n := range a.Naks[decode.NakInvalidRDRequest+1:] {
+		out.Naks.Reserved += n
+	}
+	return out
+}
+
+func newFrame(f pipeline.FrameRef) *Frame {
+	return &Frame{Input: int(f.Input), Number: f.Number, Time: f.Time, Offset: f.Offset}
+}

@@ -1,0 +1,95 @@
+// Package pipeline is the engine: it takes batches of frames from a source,
+// decodes them and counts what it finds. Its work is cut so that it can be
+// spread over several workers: a worker owns its packet and its counters, a
+// batch is all it shares, and counters are merged by rules that depend on what
+// was counted and not on who counted it.
+//
+// It keeps no packet: time is linear in the length of the capture, and memory
+// does not depend on it.
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/decode"
+)
+
+// Config says how packets are decoded and checked.
+type Config struct {
+	Decode decode.Config
+	// ICRC says whether each packet's ICRC (and VCRC) is computed and
+	// compared. It is most of the work on full-size packets.
+	ICRC bool
+}
+
+// DefaultConfig checks ICRCs and takes UDP port 4791 alone as RoCEv2.
+func DefaultConfig() Config { return Config{ICRC: true} }
+
+// Run reads src to its end and counts every frame. The counters are never nil:
+// with an error they hold what was read before it. Errors are EachBatch's.
+func Run(ctx context.Context, src capture.Source, cfg Config) (*Counters, error) {
+	w := newWorker(cfg)
+	err := EachBatch(ctx, src, w.count)
+	return &w.counters, err
+}
+
+// EachBatch calls do with each batch of src until the end; the frames are
+// valid until do returns. An error of do ends it, and so does the end of ctx,
+// looked at once a batch, whose cause is returned.
+//
+// That an input is damaged is not an error: src.Inputs says so. The exception
+// is a file that somebody cuts while do reads frames of it that were there a
+// moment ago: the rest of that batch is lost, reading goes on, and the
+// *capture.DamagedError is returned at the end.
+func EachBatch(ctx context.Context, src capture.Source, do func(*capture.Batch) error) error {
+	var b capture.Batch
+	var cut error
+	var damage *capture.DamagedError
+	guarded := func() error { return do(&b) } // made once: the loop does not allocate
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		switch err := src.ReadBatch(&b); {
+		case errors.Is(err, io.EOF), errors.As(err, &damage):
+			return cut
+		case err != nil:
+			return fmt.Errorf("reading frames: %w", err)
+		}
+		switch err := capture.Guard(src, guarded); {
+		case errors.As(err, &damage):
+			cut = err
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// worker is what one goroutine needs to count batches. Nothing in it is
+// shared, so that several can run side by side.
+type worker struct {
+	dec      *decode.Decoder
+	icrc     bool
+	pkt      decode.Packet
+	counters Counters
+}
+
+func newWorker(cfg Config) *worker {
+	return &worker{dec: decode.New(cfg.Decode), icrc: cfg.ICRC}
+}
+
+// count decodes and counts the frames of one batch. It does not allocate.
+func (w *worker) count(b *capture.Batch) error {
+	for i := range b.Frames {
+		w.dec.Decode(&b.Frames[i], &w.pkt)
+		if w.icrc {
+			w.dec.VerifyICRC(&w.pkt)
+		}
+		w.counters.Add(&w.pkt)
+	}
+	return nil
+}
