@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// ports is a flag of UDP ports, given once for each or with commas between.
+type ports []uint16
+
+func (p *ports) String() string {
+	s := make([]string, len(*p))
+	for i, v := range *p {
+		s[i] = strconv.Itoa(int(v))
+	}
+	return strings.Join(s, ",")
+}
+
+func (p *ports) Set(s string) error {
+	for _, one := range strings.Split(s, ",") {
+		n, err := strconv.ParseUint(one, 10, 16)
+		if err != nil || n == 0 {
+			return fmt.Errorf("%q is not a UDP port: use a number from 1 to 65535", one)
+		}
+		*p = append(*p, uint16(n))
+	}
+	return nil
+}
+
+func (*ports) Type() string { return "N" }
+
+func addRoCEPort(f *pflag.FlagSet, p *[]uint16) {
+	f.Var((*ports)(p), "roce-port", "take UDP to port `N` as RoCEv2 as well as 4791 (may be repeated)")
+}
+
+// completeValues lets the shell complete a flag that takes one of a few words.
+func completeValues(cmd *cobra.Command, flag string, values []string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // the flag does not exist: a mistake in this package
+	}
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+
+	"github.com/rocelens/rocelens/decode"
+)
+
+// list writes packets, one a line in columns:
+//
+//	number  seconds since the first frame  source → destination  protocol  length  info
+//
+// The columns suit the packets that were fitted: before a batch is written, all
+// its packets are. An address that is longer than nearly all others moves the
+// rest of its own line and no other.
+type list struct {
+	w       *bufio.Writer
+	first   int64 // time that seconds count from, nanoseconds since the epoch
+	several bool  // more than one input: numbers are INPUT:NUMBER
+	hex     bool  // bytes after each line
+
+	number, source, dest, protocol int // widths of columns
+	sources, dests                 lengths
+	line                           []byte
+	field                          []byte
+}
+
+// lengths counts texts by their length.
+type lengths [64]int
+
+func (l *lengths) add(n int) { l[min(n, len(l)-1)]++ }
+
+// most is the length that nineteen of twenty texts don't exceed.
+func (l *lengths) most() int {
+	total := 0
+	for _, n := range l {
+		total += n
+	}
+	longer := 0
+	for i := len(l) - 1; i > 0; i-- {
+		if longer += l[i]; longer*20 > total {
+			return i
+		}
+	}
+	return 0
+}
+
+// lengthWidth is the width of the length: five digits are enough for Ethernet.
+const lengthWidth = 5
+
+func newList(w io.Writer) *list {
+	return &list{w: bufio.NewWriterSize(w, 1<<16), number: 5, source: 9, dest: 9, protocol: 6}
+}
+
+// fit takes p into account for the widths of the columns.
+func (l *list) fit(p *decode.Packet) {
+	l.field = l.appendNumber(l.field[:0], p)
+	l.number = max(l.number, len(l.field))
+	l.field = p.AppendSrc(l.field[:0])
+	l.sources.add(len(l.field))
+	l.field = p.AppendDst(l.field[:0])
+	l.dests.add(len(l.field))
+	l.protocol = max(l.protocol, len(decode.Protocol(p)))
+}
+
+// settle makes the columns wide enough for the packets that were fitted since
+// it was last called. They never get narrower.
+func (l *list) settle() {
+	l.source = max(l.source, l.sources.most())
+	l.dest = max(l.dest, l.dests.most())
+	l.sources, l.dests = lengths{}, lengths{}
+}
+
+func (l *list) appendNumber(dst []byte, p *decode.Packet) []byte {
+	if l.several {
+		dst = strconv.AppendInt(dst, int64(p.Frame.Input)+1, 10)
+		dst = append(dst, ':')
+	}
+	return strconv.AppendUint(dst, p.Frame.Number, 10)
+}
+
+// write writes one packet. Errors wait for flush.
+func (l *list) write(p *decode.Packet) {
+	b := l.line[:0]
+	l.field = l.appendNumber(l.field[:0], p)
+	b = append(spaces(b, l.number-len(l.field)), l.field...)
+
+	l.field = appendSeconds(l.field[:0], p.Frame.Time-l.first)
+	b = append(spaces(b, 15-len(l.field)), l.field...)
+
+	b = append(b, ' ')
+	start := len(b)
+	b = p.AppendSrc(b)
+	b = spaces(b, l.source-(len(b)-start))
+	b = append(b, " → "...)
+	start = len(b)
+	b = p.AppendDst(b)
+	b = spaces(b, l.dest-(len(b)-start))
+
+	b = append(b, ' ')
+	start = len(b)
+	b = append(b, decode.Protocol(p)...)
+	b = spaces(b, l.protocol-(len(b)-start))
+
+	l.field = strconv.AppendUint(l.field[:0], uint64(p.WireLen), 10)
+	b = append(spaces(b, 1+lengthWidth-len(l.field)), l.field...)
+
+	b = append(b, ' ')
+	b = decode.AppendInfo(b, p)
+	b = append(trimSpaces(b), '\n')
+	if l.hex {
+		b = append(appendHexDump(b, p.Data), '\n')
+	}
+	l.line = b
+	_, _ = l.w.Write(b) // a bufio.Writer keeps the error for Flush
+}
+
+// flush hands on what is buffered and returns the first error of writing.
+func (l *list) flush() error { return l.w.Flush() }
+
+func spaces(b []byte, n int) []byte {
+	for range n {
+		b = append(b, ' ')
+	}
+	return b
+}
+
+func trimSpaces(b []byte) []byte {
+	for len(b) > 0 && b[len(b)-1] == ' ' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// appendSeconds appends ns as seconds with nine decimals.
+func appendSeconds(b []byte, ns int64) []byte {
+	u := uint64(ns)
+	if ns < 0 {
+		b = append(b, '-')
+		u = -u
+	}
+	b = strconv.AppendUint(b, u/1e9, 10)
+	b = append(b, '.')
+	frac := u % 1e9
+	for unit := uint64(1e8); unit > 0; unit /= 10 {
+		b = append(b, '0'+byte(frac/unit%10))
+	}
+	return b
+}
+
+// appendHexDump appends data, 16 bytes a line: the offset of the first, the
+// bytes in hexadecimal, and as ASCII with a dot for what is not printable.
+func appendHexDump(b, data []byte) []byte {
+	const perLine, digits = 16, "0123456789abcdef"
+	for off := 0; off < len(data); off += perLine {
+		for shift := 12; shift >= 0; shift -= 4 {
+			if off>>16 != 0 && shift == 12 {
+				b = strconv.AppendInt(b, int64(off>>16), 16)
+			}
+			b = append(b, digits[off>>shift&15])
+		}
+		row := data[off:min(off+perLine, len(data))]
+		b = append(b, ' ')
+		for i := range perLine {
+			if i%8 == 0 {
+				b = append(b, ' ')
+			}
+			if i < len(row) {
+				b = append(b, digits[row[i]>>4], digits[row[i]&15], ' ')
+			} else {
+				b = append(b, "   "...)
+			}
+		}
+		b = append(b, ' ')
+		for _, c := range row {
+			if c < ' ' || c > '~' {
+				c = '.'
+			}
+			b = append(b, c)
+		}
+		b = append(b, '\n')
+	}
+	return b
+}

@@ -1,0 +1,98 @@
+// Command rocelens analyses RoCE traffic: RDMA over Ethernet, in capture
+// files.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() { os.Exit(mainExit()) }
+
+// mainExit runs rocelens as a process: with its arguments, its streams and the
+// signals that end it.
+func mainExit() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	// A reader that goes away (`rocelens packets FILE | head`) is an error of
+	// writing, which run knows, and not a reason to be killed.
+	signal.Ignore(syscall.SIGPIPE)
+	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+}
+
+// Exit codes. Where several apply, the highest wins.
+const (
+	exitDone    = 0
+	exitFailed  = 1 // usage or environment
+	exitDamaged = 2 // an input is damaged, not recognised or partly unread
+)
+
+// streams are what a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// codeError is an error with an exit code of its own. An empty message means
+// that everything was said already.
+type codeError struct {
+	code int
+	msg  string
+}
+
+func (e *codeError) Error() string { return e.msg }
+
+// run is the whole program: it parses args, runs the command and returns the
+// exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot(streams{stdin, stdout, stderr})
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var coded *codeError
+	switch {
+	case err == nil, errors.Is(err, syscall.EPIPE), errors.Is(err, io.ErrClosedPipe):
+		return exitDone
+	case errors.As(err, &coded):
+		if coded.msg != "" {
+			fmt.Fprintln(stderr, "rocelens: "+coded.msg)
+		}
+		return coded.code
+	}
+	fmt.Fprintln(stderr, "rocelens: "+err.Error())
+	return exitFailed
+}
+
+func newRoot(io streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "rocelens",
+		Short: "Analyse RoCE traffic (RDMA over Ethernet) in captures",
+		Long: `rocelens reads captures of RoCE traffic (RDMA over Ethernet) and says what happened on the wire.
+
+It reads pcap, pcapng and ERF files, plain or compressed by gzip or zstd, told by
+their content and not by their names. RoCEv1, RoCEv2 over IPv4 and IPv6 and native
+InfiniBand are decoded, also inside VLAN tags and the tunnels of mirror ports.
+
+Exit codes: 0 done; 1 wrong usage, or a file can't be opened or written; 2 an input
+is damaged or not a capture (what could be read is reported all the same).`,
+		Example: `  rocelens analyze capture.pcapng
+  rocelens packets capture.pcapng | less -S`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(io.in)
+	root.SetOut(io.out)
+	root.SetErr(io.err)
+	root.SetFlagErrorFunc(explainFlagError)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(newAnalyze(io), newPackets(io), newVersion(io), newCompletion(io))
+	return root
+}

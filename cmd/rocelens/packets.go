@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline"
+)
+
+type packetsOptions struct {
+	streams
+	paths     []string
+	format    string
+	hex       bool
+	count     uint64
+	frames    string
+	from, to  string
+	rocePorts []uint16
+}
+
+// listFormats are the values of -T.
+var listFormats = []string{"list", "hex"}
+
+func newPackets(io streams) *cobra.Command {
+	o := &packetsOptions{streams: io}
+	cmd := &cobra.Command{
+		Use:   "packets FILE...",
+		Short: "List the packets of captures",
+		Long: `packets lists every packet of the captures, one a line: its number, the seconds since
+the first one, source → destination, protocol, length on the wire, and what it says.
+
+FILE may be a pcap, pcapng or ERF file, plain or compressed by gzip or zstd, a
+directory of such files, or - for standard input. Several are merged by time; a
+packet is then numbered INPUT:NUMBER, inputs being counted from 1 in the order in
+which they are named.
+
+TIME is one of
+  14:03  14:03:05.25            that time on the day of the first packet, local time
+  2026-01-31 14:03:05.25        local time
+  2026-01-31T14:03:05+01:00     RFC 3339
+  +10s  +1m30s                  so long after the first packet
+  -1m                           so long before the last packet: the files are read twice
+Packets at exactly the limits are in.`,
+		Example: `  rocelens packets capture.pcapng | less -S
+  rocelens packets --frames 1200-1250 -x capture.pcapng
+  rocelens packets --from 14:03 --to 14:04 host-a.pcap.zst host-b.pcap.zst
+  rocelens packets --from -5s capture.pcapng
+  ssh host tcpdump -i eth0 -U -w - | rocelens packets -`,
+		Args: needFiles,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.paths = args
+			return o.run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.format, "type", "T", "list", "`FORM` of the output: list, or hex for the list with each packet's bytes")
+	f.BoolVarP(&o.hex, "hex", "x", false, "add each packet's bytes in hexadecimal")
+	f.Uint64VarP(&o.count, "count", "c", 0, "stop after `N` packets were listed")
+	f.StringVar(&o.frames, "frames", "", "list only the frames with these numbers: `RANGES` as in 10-20,35 or 2:10-20")
+	f.StringVar(&o.from, "from", "", "list only packets from `TIME` on")
+	f.StringVar(&o.to, "to", "", "list only packets up to `TIME`")
+	addRoCEPort(f, &o.rocePorts)
+	completeValues(cmd, "type", listFormats)
+	return cmd
+}
+
+func (o *packetsOptions) run(ctx context.Context) error {
+	sel, err := o.selection()
+	if err != nil {
+		return err
+	}
+	if sel.from.needsLast() || sel.to.needsLast() {
+		if sel.last, err = o.lastTime(ctx); err != nil {
+			return err
+		}
+	}
+	src, err := openInputs(ctx, o.streams, o.paths)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	sel.inputs = len(src.Inputs())
+	if err := sel.frames.bind(sel.inputs); err != nil {
+		return err
+	}
+	p := &printer{sel: sel, dec: decode.New(decode.Config{RoCEPorts: o.rocePorts}), list: newList(o.out), limit: o.count}
+	p.list.several = sel.inputs > 1
+	p.list.hex = o.hex || o.format == "hex"
+	err = pipeline.EachBatch(ctx, src, p.batch)
+	if flushErr := p.list.flush(); flushErr != nil {
+		return flushErr
+	}
+	inputs := finish(src, err)
+	switch {
+	case errors.Is(err, errEnough):
+		return nil // whatever is wrong with the rest was not asked for
+	case ctx.Err() != nil:
+		return errors.Join(complain(o.err, inputs), interrupted())
+	case err != nil && !isDamage(err):
+		return err
+	}
+	if p.listed == 0 && p.seen > 0 {
+		fmt.Fprintf(o.err, "rocelens: none of the %d packets was selected\n", p.seen)
+	}
+	return complain(o.err, inputs)
+}
+
+// selection checks the flags that say which packets are listed.
+func (o *packetsOptions) selection() (sel selection, err error) {
+	if o.format != "list" && o.format != "hex" {
+		return sel, fmt.Errorf("unknown -T %q: use list or hex", o.format)
+	}
+	sel.loc = time.Local
+	if sel.frames, err = parseFrames(o.frames); err != nil {
+		return sel, err
+	}
+	if sel.from, err = parseTime(o.from, sel.loc); err != nil {
+		return sel, fmt.Errorf("--from: %w", err)
+	}
+	if sel.to, err = parseTime(o.to, sel.loc); err != nil {
+		return sel, fmt.Errorf("--to: %w", err)
+	}
+	return sel, nil
+}
+
+// lastTime reads the inputs to their end for the latest time in them.
+func (o *packetsOptions) lastTime(ctx context.Context) (int64, error) {
+	for _, path := range o.paths {
+		info, err := os.Stat(path)
+		if path == stdinPath || err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+			return 0, errors.New("a time before the last packet needs the end of the capture first, and " + path +
+				" can be read only once: save it to a file, or use a time of day or +TIME")
+		}
+	}
+	src, err := openInputs(ctx, o.streams, o.paths)
+	if err != nil {
+		return 0, err
+	}
+	defer src.Close()
+	last := int64(math.MinInt64)
+	err = pipeline.EachBatch(ctx, src, func(b *capture.Batch) error {
+		for i := range b.Frames {
+			last = max(last, b.Frames[i].Time)
+		}
+		return nil
+	})
+	if ctx.Err() != nil {
+		return 0, interrupted()
+	}
+	if err != nil && !isDamage(err) {
+		return 0, err
+	}
+	return last, nil
+}
+
+// selection is which packets are listed.
+type selection struct {
+	frames   frameSet
+	from, to timeSpec
+	loc      *time.Location
+	last     int64 // time of the last frame, where from or to needs it
+	inputs   int
+
+	lo, hi int64 // from and to, resolved; both are in
+}
+
+// start resolves the times when the first frame is known.
+func (s *selection) start(first int64) error {
+	s.lo, s.hi = math.MinInt64, math.MaxInt64
+	if s.from.given() {
+		s.lo = s.from.resolve(first, s.last, s.loc)
+	}
+	if s.to.given() {
+		s.hi = s.to.resolve(first, s.last, s.loc)
+	}
+	if s.lo > s.hi {
+		return fmt.Errorf("--from %s is %s after --to %s: nothing lies between them",
+			s.from.text, time.Duration(s.lo-s.hi), s.to.text)
+	}
+	return nil
+}
+
+func (s *selection) has(f *capture.Frame) bool {
+	return f.Time >= s.lo && f.Time <= s.hi && s.frames.has(f)
+}
+
+// errEnough ends reading when all that was asked for is listed.
+var errEnough = errors.New("enough")
+
+// printer lists the selected packets of batch after batch.
+type printer struct {
+	sel    selection
+	dec    *decode.Decoder
+	list   *list
+	limit  uint64 // 0 for none
+	seen   uint64
+	listed uint64
+	pkt    decode.Packet
+}
+
+func (p *printer) batch(b *capture.Batch) error {
+	if p.seen == 0 {
+		p.list.first = b.Frames[0].Time
+		if err := p.sel.start(p.list.first); err != nil {
+			return err
+		}
+	}
+	p.fit(b)
+	for i := range b.Frames {
+		f := &b.Frames[i]
+		p.seen++
+		if p.sel.frames.past(f, p.sel.inputs) {
+			return errEnough
+		}
+		if !p.sel.has(f) {
+			continue
+		}
+		p.dec.Decode(f, &p.pkt)
+		p.dec.VerifyICRC(&p.pkt)
+		p.list.write(&p.pkt)
+		if p.listed++; p.listed == p.limit {
+			return errEnough
+		}
+	}
+	return p.list.flush() // what is read from a pipe shows as it comes
+}
+
+// fit makes the columns suit the packets of a batch that will be listed.
+func (p *printer) fit(b *capture.Batch) {
+	n := p.listed
+	for i := range b.Frames {
+		if f := &b.Frames[i]; p.sel.has(f) {
+			p.dec.Decode(f, &p.pkt)
+			p.list.fit(&p.pkt)
+			if n++; n == p.limit {
+				break
+			}
+		}
+	}
+	p.list.settle()
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// needFiles refuses a command line without a capture.
+func needFiles(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("%s needs a capture file, a directory of them, or - for standard input; see %s --help",
+			cmd.Name(), cmd.CommandPath())
+	}
+	return nil
+}
+
+// explainFlagError adds to the error of a flag that does not exist the flag
+// that was probably meant.
+func explainFlagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
+		if near := nearestFlag(cmd, unknown.GetSpecifiedName()); near != "" {
+			return fmt.Errorf("%w: did you mean --%s?", err, near)
+		}
+	}
+	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+}
+
+func nearestFlag(cmd *cobra.Command, name string) string {
+	const tooFar = 3 // edits; more is another word
+	best, found := tooFar, ""
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		d := editDistance(name, f.Name)
+		if strings.HasPrefix(f.Name, name) {
+			d = min(d, 1)
+		}
+		if d < best {
+			best, found = d, f.Name
+		}
+	})
+	return found
+}
+
+// editDistance is the number of characters to insert, delete or replace to
+// make a of b (Levenshtein).
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1) // the distances of a's beginning to b's beginnings
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
