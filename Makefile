@@ -1,0 +1,113 @@
+# Everything here works on a fresh machine with Go and make: each target
+# fetches what it needs.
+
+GO        ?= go
+BIN       := bin/rocelens
+# What `make run` analyses: a Soft-RoCE capture in which one packet in a
+# hundred was dropped ahead of the tap.
+CAPTURE   ?= testdata/captures/loss_before_write_1pct.pcap.zst
+FUZZTIME  ?= 30s
+BENCH     ?= .
+BENCHTIME ?= 1s
+# What is built and vetted for other systems by `make lint`.
+PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
+
+# The version is git's where this directory is the top of a git work tree, and
+# "devel" in an unpacked archive or without git.
+VERSION := $(shell [ -e .git ] && git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+# golangci-lint has requirements of its own and another licence: tools.mod
+# pins it, and go.mod does not know of it.
+LINT := $(GO) tool -modfile=tools.mod golangci-lint
+
+SHELL       := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run build test lint fmt-check vet cross tidy-check golangci race fuzz bench golden cover clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@echo
+	@echo "  make run CAPTURE=FILE   analyse another capture"
+	@echo "  make fuzz FUZZTIME=5m   fuzz each target for longer"
+	@echo "  make bench BENCH=ICRC   benchmarks whose name matches"
+
+run: build ## build bin/rocelens and analyse a real capture
+	$(BIN) analyze $(CAPTURE)
+
+# Go's own cache decides what is compiled again, so the target is always made.
+# The version is stamped with -X, hence no second stamp by the go command.
+build: ## build bin/rocelens, static and without cgo
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/rocelens
+
+test: ## run all tests
+	$(GO) test ./...
+
+lint: fmt-check tidy-check vet cross golangci ## gofmt, go vet, builds for other systems, golangci-lint
+
+fmt-check:
+	@out=$$(gofmt -s -l .); if [ -n "$$out" ]; then echo "gofmt -s -w needed for:"; echo "$$out"; exit 1; fi
+
+tidy-check:
+	@$(GO) mod tidy -diff || { echo "run: go mod tidy"; exit 1; }
+
+vet:
+	$(GO) vet ./...
+
+# Vetting compiles the tests for that system as well.
+cross:
+	@for p in $(PLATFORMS); do \
+	  export CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/}; \
+	  echo "build and vet for $$p"; \
+	  $(GO) build -buildvcs=false -o /dev/null ./cmd/rocelens; \
+	  $(GO) vet ./...; \
+	done
+
+golangci:
+	$(LINT) run ./...
+
+# The race detector needs cgo, and with it a C compiler.
+race: ## run all tests under the race detector
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+# go test fuzzes one target of one package at a time.
+fuzz: ## run every fuzz target for FUZZTIME (30s)
+	@for pkg in $$($(GO) list ./...); do \
+	  targets=$$($(GO) test -list '^Fuzz' "$$pkg"); \
+	  for t in $$(grep '^Fuzz' <<<"$$targets" || true); do \
+	    echo "fuzz $$pkg $$t"; \
+	    $(GO) test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+	  done; \
+	done
+
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
+
+# Only packages whose tests know the flag -update can be given it.
+golden: ## rewrite the golden files, for you to read
+	@dirs=$$(grep -rl 'flag\.Bool("update"' --include='*_test.go' . | sed 's,/[^/]*$$,,' | sort -u || true); \
+	if [ -z "$$dirs" ]; then echo "no package has golden files"; exit 0; fi; \
+	$(GO) test $$dirs -count=1 -update; \
+	echo; \
+	git --no-pager diff --stat 2>/dev/null || true; \
+	echo "Now read every line of that diff (git diff; new files: git status)."; \
+	echo "A golden file states what is right. The program wrote it, only you can judge it."
+
+# A line of code counts as covered whichever package's test ran it.
+cover: ## run all tests and print the coverage of each package
+	@$(GO) test -coverpkg=./... -coverprofile=coverage.out ./... | { grep -vE '^ok|coverage: [0-9.]+% of|no test files' || true; }
+	@awk 'NR > 1 { \
+	    file = $$1; sub(/:.*/, "", file); sub(/\/[^\/]*$$/, "", file); \
+	    if (!($$1 in seen)) { seen[$$1] = 1; all[file] += $$2; total += $$2 } \
+	    if ($$3 > 0 && !($$1 in hit)) { hit[$$1] = 1; run[file] += $$2; covered += $$2 } \
+	  } END { \
+	    for (f in all) printf "%5.1f %%  %s\n", 100 * run[f] / all[f], f | "sort -k3"; \
+	    close("sort -k3"); \
+	    if (total) printf "%5.1f %%  total\n", 100 * covered / total \
+	  }' coverage.out
+	@echo "line by line: $(GO) tool cover -html=coverage.out"
+
+clean: ## remove what was built
+	rm -rf bin coverage.out
