@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"errors"
 	"io"
 	"runtime/debug"
 )
@@ -74,7 +75,7 @@ func (f *File) shrink(size int64) {
 		end = fd.frames[fd.count].Offset
 	}
 	f.mapped.data = f.mapped.data[:size]
-	if f.err == io.EOF || end < f.pos || f.pos > size {
+	if errors.Is(f.err, io.EOF) || end < f.pos || f.pos > size {
 		f.pos = min(end, size)
 		f.damage(f.pos, cutWhileRead, nil)
 	}

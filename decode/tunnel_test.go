@@ -11,12 +11,6 @@ import (
 	"github.com/rocelens/rocelens/decode"
 )
 
-func vlanTag(tpid uint16, tci uint16, rest []byte) []byte {
-	b := binary.BigEndian.AppendUint16(nil, tpid)
-	b = binary.BigEndian.AppendUint16(b, tci)
-	return append(b, rest...)
-}
-
 // tagged puts bytes between the MAC addresses and the ethertype of a frame.
 func tagged(f []byte, tag []byte) []byte { return cat(f[:12], tag, f[12:]) }
 
