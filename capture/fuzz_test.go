@@ -3,6 +3,7 @@ package capture
 import (
 	"bytes"
 	"errors"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,52 +11,101 @@ import (
 	"testing"
 )
 
-// fuzzRead reads content in every way there is. Whatever it is, reading ends
-// without a panic, in the end of the input or in damage, with every frame inside
-// what was read, and the ways agree.
-func fuzzRead(t *testing.T, content []byte) {
-	f := stream(t, content)
-	consume(t, f)
-	streamed := f.Inputs()[0]
-	for i := range streamed.Interfaces {
-		if streamed.Interfaces[i].FCSLen < -1 {
-			t.Fatalf("an FCS of %d bytes", streamed.Interfaces[i].FCSLen)
-		}
-	}
+// fuzzBatches are used again for each input: what an earlier one left must not
+// show, and fuzzing is not slowed down by making them.
+var fuzzBatches [2]Batch
 
+// fuzzRead reads content in more than one way. Whatever it is, reading ends
+// without a panic, in the end of the input or in damage, with every frame inside
+// what was read, and the ways agree. Mapping takes a file, and so many times the
+// time: one input in 256 is mapped too.
+func fuzzRead(t *testing.T, content []byte) {
+	streamed := fuzzConsume(t, stream(t, content), &fuzzBatches[0], len(content))
+	dribbled, err := Open("-", Config{Stdin: &dribble{content, 1 + len(content)%61}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fuzzAgree(t, streamed, fuzzConsume(t, dribbled, &fuzzBatches[1], len(content)))
+	if crc32.ChecksumIEEE(content)%256 != 0 {
+		return
+	}
 	path := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(path, Config{Map: MapAlways})
+	mapped, err := Open(path, Config{Map: MapAlways})
 	if err != nil {
 		t.Fatal(err)
 	}
-	frames, err := readAll(t, f)
-	mapped := f.Inputs()[0]
-	if err := f.Close(); err != nil {
+	fuzzAgree(t, streamed, fuzzConsume(t, mapped, &fuzzBatches[1], len(content)))
+	if err := mapped.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if streamed.Frames != mapped.Frames || streamed.Bytes != mapped.Bytes || len(streamed.Interfaces) != len(mapped.Interfaces) {
-		t.Fatalf("streamed: %+v, mapped: %+v", streamed, mapped)
+}
+
+// dribble is a reader that gives few bytes at a time.
+type dribble struct {
+	content []byte
+	most    int
+}
+
+func (d *dribble) Read(p []byte) (int, error) {
+	if len(d.content) == 0 {
+		return 0, io.EOF
 	}
-	if (streamed.Damage == nil) != (mapped.Damage == nil) ||
-		streamed.Damage != nil && (streamed.Damage.Offset != mapped.Damage.Offset || streamed.Damage.Reason != mapped.Damage.Reason) {
-		t.Fatalf("streamed: %v, mapped: %v", streamed.Damage, mapped.Damage)
-	}
-	if (err == io.EOF) != (mapped.Damage == nil) {
-		t.Fatalf("the reader ends with %v, the input with %v", err, mapped.Damage)
-	}
+	n := copy(p[:min(len(p), d.most)], d.content)
+	d.content = d.content[n:]
+	return n, nil
+}
+
+// fuzzConsume reads f to its end and checks each frame.
+func fuzzConsume(t *testing.T, f *File, b *Batch, size int) Input {
 	before := int64(-1)
-	for _, fr := range frames {
-		if fr.Offset <= before || mapped.Compression == Plain && fr.Offset+int64(len(fr.Data)) > int64(len(content)) {
-			t.Fatalf("a frame of %d bytes at %d, after one at %d, in %d bytes", len(fr.Data), fr.Offset, before, len(content))
+	for {
+		err := f.ReadBatch(b)
+		if err != nil {
+			in := f.Inputs()[0]
+			var d *DamagedError
+			switch {
+			case len(b.Frames) != 0:
+				t.Fatalf("%d frames together with %v", len(b.Frames), err)
+			case errors.As(err, &d):
+				if d.Offset < before || in.Damage == nil {
+					t.Fatalf("%v after the frame at %d, the input says %v", d, before, in.Damage)
+				}
+			case !errors.Is(err, io.EOF) || in.Damage != nil:
+				t.Fatalf("the reader ends with %v, the input with %v", err, in.Damage)
+			}
+			for i := range in.Interfaces {
+				if in.Interfaces[i].FCSLen < -1 {
+					t.Fatalf("an FCS of %d bytes", in.Interfaces[i].FCSLen)
+				}
+			}
+			return in
 		}
-		before = fr.Offset
+		if cap(b.buf) > 4*(maxBlock+maxBuffer) {
+			t.Fatalf("a buffer of %d bytes", cap(b.buf))
+		}
+		for i := range b.Frames {
+			fr := &b.Frames[i]
+			if len(fr.Data) > MaxFrame || int(fr.OrigLen) < len(fr.Data) {
+				t.Fatalf("a frame of %d bytes, on the wire %d", len(fr.Data), fr.OrigLen)
+			}
+			if fr.Offset <= before || f.in.Compression == Plain && fr.Offset+int64(len(fr.Data)) > int64(size) {
+				t.Fatalf("a frame of %d bytes at %d, after one at %d, in %d bytes", len(fr.Data), fr.Offset, before, size)
+			}
+			before = fr.Offset
+			_ = fr.Comments()
+		}
 	}
-	var d *DamagedError
-	if errors.As(err, &d) && d.Offset < before {
-		t.Fatalf("damage at %d, after the frame at %d", d.Offset, before)
+}
+
+// fuzzAgree compares what two ways of reading say of one input.
+func fuzzAgree(t *testing.T, a, b Input) {
+	if a.Frames != b.Frames || a.Bytes != b.Bytes || len(a.Interfaces) != len(b.Interfaces) ||
+		(a.Damage == nil) != (b.Damage == nil) ||
+		a.Damage != nil && (a.Damage.Offset != b.Damage.Offset || a.Damage.Reason != b.Damage.Reason) {
+		t.Fatalf("one way: %+v, %v; another: %+v, %v", a, a.Damage, b, b.Damage)
 	}
 }
 
