@@ -39,10 +39,15 @@ func (a Addr) Is4() bool { return a.Hi == 0 && a.Lo>>32 == 0xffff }
 
 // IP is the address as netip has it, IPv4 unmapped. It makes no sense for a LID.
 func (a Addr) IP() netip.Addr {
+	return a.v6().Unmap()
+}
+
+// v6 is the address as 16 bytes, mapped addresses included.
+func (a Addr) v6() netip.Addr {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], a.Hi)
 	binary.BigEndian.PutUint64(b[8:], a.Lo)
-	return netip.AddrFrom16(b).Unmap()
+	return netip.AddrFrom16(b)
 }
 
 // Append appends the address in its usual notation: 10.0.0.1, fe80::1, or LID 5.

@@ -81,13 +81,17 @@ func (d *Decoder) etherType(p *Packet, et uint16) {
 			} else if p.Encap&EncapQinQ == 0 {
 				p.Encap |= EncapVLAN
 			}
-			if !p.need(4, LayerVLAN) {
+			l := LayerVLAN
+			if et == etherQinQ {
+				l = LayerSTag
+			}
+			if !p.need(4, l) {
 				return
 			}
 			p.VLAN = be16(p.Data[p.off:])
 			p.Flags |= Tagged
 			et = be16(p.Data[p.off+2:])
-			p.push(LayerVLAN, 4)
+			p.push(l, 4)
 			continue
 		case etherMACControl:
 			p.macControl()

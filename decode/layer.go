@@ -12,6 +12,7 @@ const (
 	LayerSLL2
 	LayerNull
 	LayerVLAN // tag control information and the ethertype behind it
+	LayerSTag // the same with 802.1ad's TPID, 0x88a8
 	LayerVNTag
 	LayerTTag
 	LayerCMD
@@ -59,7 +60,7 @@ const (
 )
 
 var layerNames = [numLayerKinds]string{
-	"none", "ERF", "Ethernet", "SLL", "SLL2", "null", "VLAN", "VN-tag", "TTag", "CMD", "AVSP", "MPLS", "LLC",
+	"none", "ERF", "Ethernet", "SLL", "SLL2", "null", "VLAN", "802.1ad", "VN-tag", "TTag", "CMD", "AVSP", "MPLS", "LLC",
 	"ARP", "IPv4", "IPv6", "IPv6 extension", "UDP", "TCP", "ICMP", "GRE", "ERSPAN I", "ERSPAN II", "ERSPAN III",
 	"ERSPAN III sub-header", "VXLAN", "Geneve", "MAC control", "MPA", "IPoIB", "LRH", "GRH", "BTH", "RDETH",
 	"DETH", "RETH", "AtomicETH", "AETH", "AtomicAckETH", "ImmDt", "IETH", "XRCETH", "FETH", "CNP reserved",

@@ -85,10 +85,7 @@ func (d *Decoder) null(p *Packet) {
 	if !p.need(n, LayerNull) {
 		return
 	}
-	af := be32(p.Data[p.off:])
-	if af > 0xffff {
-		af = af>>24 | af>>8&0xff00
-	}
+	af := addressFamily(p.Data[p.off:])
 	p.push(LayerNull, n)
 	switch af {
 	case 2, 10, 24, 28, 30:
@@ -96,6 +93,15 @@ func (d *Decoder) null(p *Packet) {
 	default:
 		p.unknown(LayerNull, af)
 	}
+}
+
+// addressFamily reads an address family in either byte order.
+func addressFamily(b []byte) uint32 {
+	af := be32(b)
+	if af > 0xffff {
+		af = af>>24 | af>>8&0xff00
+	}
+	return af
 }
 
 // erf decodes an Endace record: its header, extension headers, and the frame

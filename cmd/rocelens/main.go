@@ -93,6 +93,6 @@ is damaged or not a capture (what could be read is reported all the same).`,
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(explainFlagError)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newAnalyze(io), newPackets(io), newVersion(io), newCompletion(io))
+	root.AddCommand(newAnalyze(io), newPackets(io), newFields(io), newVersion(io), newCompletion(io))
 	return root
 }

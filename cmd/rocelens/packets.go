@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/dashboards/packets"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline"
 )
@@ -19,23 +21,34 @@ type packetsOptions struct {
 	streams
 	paths     []string
 	format    string
+	tree      bool
 	hex       bool
+	fields    []string
+	fieldOpts []string
 	count     uint64
 	frames    string
 	from, to  string
 	rocePorts []uint16
 }
 
-// listFormats are the values of -T.
-var listFormats = []string{"list", "hex"}
+// packetForms are the values of -T.
+var packetForms = []string{"list", "tree", "fields", "json", "jsonl", "hex"}
 
 func newPackets(io streams) *cobra.Command {
 	o := &packetsOptions{streams: io}
 	cmd := &cobra.Command{
 		Use:   "packets FILE...",
-		Short: "List the packets of captures",
+		Short: "Show the packets of captures",
 		Long: `packets lists every packet of the captures, one a line: its number, the seconds since
 the first one, source → destination, protocol, length on the wire, and what it says.
+
+-T gives other forms, each as tshark has it: tree (or -V) with every field of every
+header, fields with the values of those that -e names ("rocelens fields" lists them),
+json and jsonl with all of them, hex for the list with each packet's bytes.
+
+-E sets how -T fields writes: header=y|n, separator=CHARACTER (/t a tab, /s a space),
+occurrence=a|f|l (all values of a field in a packet, the first, the last),
+aggregator=CHARACTER (between several values), quote=d|s|n, bom=y|n.
 
 FILE may be a pcap, pcapng or ERF file, plain or compressed by gzip or zstd, a
 directory of such files, or - for standard input. Several are merged by time; a
@@ -51,6 +64,8 @@ TIME is one of
 Packets at exactly the limits are in.`,
 		Example: `  rocelens packets capture.pcapng | less -S
   rocelens packets --frames 1200-1250 -x capture.pcapng
+  rocelens packets -V -c 1 capture.pcapng
+  rocelens packets -T fields -e frame.number -e infiniband.bth.psn -E header=y capture.pcapng
   rocelens packets --from 14:03 --to 14:04 host-a.pcap.zst host-b.pcap.zst
   rocelens packets --from -5s capture.pcapng
   ssh host tcpdump -i eth0 -U -w - | rocelens packets -`,
@@ -61,18 +76,26 @@ Packets at exactly the limits are in.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.format, "type", "T", "list", "`FORM` of the output: list, or hex for the list with each packet's bytes")
-	f.BoolVarP(&o.hex, "hex", "x", false, "add each packet's bytes in hexadecimal")
+	f.StringVarP(&o.format, "type", "T", "list", "`FORM` of the output: "+strings.Join(packetForms, ", "))
+	f.BoolVarP(&o.tree, "tree", "V", false, "the same as -T tree")
+	f.BoolVarP(&o.hex, "hex", "x", false, "add each packet's bytes in hexadecimal to list and tree")
+	f.StringArrayVarP(&o.fields, "field", "e", nil, "write `FIELD` with -T fields (repeated)")
+	f.StringArrayVarP(&o.fieldOpts, "field-option", "E", nil, "set `NAME=VALUE` for -T fields (repeated)")
 	f.Uint64VarP(&o.count, "count", "c", 0, "stop after `N` packets were listed")
 	f.StringVar(&o.frames, "frames", "", "list only the frames with these numbers: `RANGES` as in 10-20,35 or 2:10-20")
 	f.StringVar(&o.from, "from", "", "list only packets from `TIME` on")
 	f.StringVar(&o.to, "to", "", "list only packets up to `TIME`")
 	addRoCEPort(f, &o.rocePorts)
-	completeValues(cmd, "type", listFormats)
+	completeValues(cmd, "type", packetForms)
+	completeValues(cmd, "field", decode.FieldNames())
 	return cmd
 }
 
 func (o *packetsOptions) run(ctx context.Context) error {
+	newWriter, err := o.form()
+	if err != nil {
+		return err
+	}
 	sel, err := o.selection()
 	if err != nil {
 		return err
@@ -91,12 +114,11 @@ func (o *packetsOptions) run(ctx context.Context) error {
 	if err := sel.frames.bind(sel.inputs); err != nil {
 		return err
 	}
-	p := &printer{sel: sel, dec: decode.New(decode.Config{RoCEPorts: o.rocePorts}), list: newList(o.out), limit: o.count}
-	p.list.several = sel.inputs > 1
-	p.list.hex = o.hex || o.format == "hex"
+	out := newWriter(sel.inputs > 1)
+	p := &printer{sel: sel, src: src, dec: decode.New(decode.Config{RoCEPorts: o.rocePorts}), out: out, limit: o.count}
 	err = pipeline.EachBatch(ctx, src, p.batch)
-	if flushErr := p.list.flush(); flushErr != nil {
-		return flushErr
+	if closeErr := out.Close(); closeErr != nil {
+		return closeErr
 	}
 	inputs := finish(src, err)
 	switch {
@@ -115,9 +137,6 @@ func (o *packetsOptions) run(ctx context.Context) error {
 
 // selection checks the flags that say which packets are listed.
 func (o *packetsOptions) selection() (sel selection, err error) {
-	if o.format != "list" && o.format != "hex" {
-		return sel, fmt.Errorf("unknown -T %q: use list or hex", o.format)
-	}
 	sel.loc = time.Local
 	if sel.frames, err = parseFrames(o.frames); err != nil {
 		return sel, err
@@ -129,6 +148,61 @@ func (o *packetsOptions) selection() (sel selection, err error) {
 		return sel, fmt.Errorf("--to: %w", err)
 	}
 	return sel, nil
+}
+
+// form checks the flags that say how packets are shown, and returns what makes
+// the Writer for it; several says that there is more than one input.
+func (o *packetsOptions) form() (func(several bool) packets.Writer, error) {
+	form := o.format
+	if o.tree {
+		if form != "list" && form != "tree" {
+			return nil, fmt.Errorf("-V is -T tree, and does not go with -T %s", form)
+		}
+		form = "tree"
+	}
+	if form != "fields" && len(o.fields)+len(o.fieldOpts) > 0 {
+		return nil, errors.New("-e and -E go with -T fields")
+	}
+	if o.hex && (form == "fields" || form == "json" || form == "jsonl") {
+		return nil, fmt.Errorf("-x does not go with -T %s", form)
+	}
+	list := packets.ListOptions{Hex: o.hex || form == "hex", Color: o.color()}
+	switch form {
+	case "list", "hex":
+		return func(several bool) packets.Writer {
+			list.Several = several
+			return packets.NewList(o.out, list)
+		}, nil
+	case "tree":
+		return func(several bool) packets.Writer {
+			list.Several = several
+			return packets.NewTree(o.out, list)
+		}, nil
+	case "json":
+		return func(bool) packets.Writer { return packets.NewJSON(o.out) }, nil
+	case "jsonl":
+		return func(bool) packets.Writer { return packets.NewJSONLines(o.out) }, nil
+	case "fields":
+		opt := packets.DefaultFieldsOptions()
+		for _, s := range o.fieldOpts {
+			if err := opt.Set(s); err != nil {
+				return nil, fmt.Errorf("-E %w", err)
+			}
+		}
+		w, err := packets.NewFields(o.out, o.fields, opt)
+		return func(bool) packets.Writer { return w }, err
+	}
+	return nil, fmt.Errorf("unknown -T %q: use %s", o.format, strings.Join(packetForms, ", "))
+}
+
+// color says whether the output is a terminal that may be coloured.
+func (o *packetsOptions) color() bool {
+	file, ok := o.out.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" {
+		return false
+	}
+	_, ok = terminalWidth(file)
+	return ok
 }
 
 // lastTime reads the inputs to their end for the latest time in them.
@@ -195,21 +269,25 @@ func (s *selection) has(f *capture.Frame) bool {
 // errEnough ends reading when all that was asked for is listed.
 var errEnough = errors.New("enough")
 
-// printer lists the selected packets of batch after batch.
+// printer shows the selected packets of batch after batch.
 type printer struct {
 	sel    selection
+	src    capture.Source
 	dec    *decode.Decoder
-	list   *list
+	out    packets.Writer
 	limit  uint64 // 0 for none
 	seen   uint64
 	listed uint64
 	pkt    decode.Packet
+	extra  decode.Extra
+	inputs []capture.Input // where interfaces have names
 }
 
 func (p *printer) batch(b *capture.Batch) error {
 	if p.seen == 0 {
-		p.list.first = b.Frames[0].Time
-		if err := p.sel.start(p.list.first); err != nil {
+		t := b.Frames[0].Time
+		p.extra.First, p.extra.Previous, p.extra.Displayed = t, t, t
+		if err := p.sel.start(t); err != nil {
 			return err
 		}
 	}
@@ -220,30 +298,53 @@ func (p *printer) batch(b *capture.Batch) error {
 		if p.sel.frames.past(f, p.sel.inputs) {
 			return errEnough
 		}
-		if !p.sel.has(f) {
-			continue
+		if p.sel.has(f) {
+			p.dec.Decode(f, &p.pkt)
+			p.dec.VerifyICRC(&p.pkt)
+			if p.listed == 0 {
+				p.extra.Displayed = f.Time
+			}
+			p.nameInterface(f)
+			p.out.Write(&p.pkt, &p.extra)
+			p.extra.Displayed = f.Time
+			if p.listed++; p.listed == p.limit {
+				return errEnough
+			}
 		}
-		p.dec.Decode(f, &p.pkt)
-		p.dec.VerifyICRC(&p.pkt)
-		p.list.write(&p.pkt)
-		if p.listed++; p.listed == p.limit {
-			return errEnough
-		}
+		p.extra.Previous = f.Time
 	}
-	return p.list.flush() // what is read from a pipe shows as it comes
+	return p.out.Flush() // what is read from a pipe shows as it comes
 }
 
-// fit makes the columns suit the packets of a batch that will be listed.
+// nameInterface looks the frame's interface up. Descriptions of interfaces come
+// before their first frame, so they are asked for when one is new.
+func (p *printer) nameInterface(f *capture.Frame) {
+	if int(f.Input) >= len(p.inputs) || int(f.Interface) >= len(p.inputs[f.Input].Interfaces) {
+		p.inputs = p.src.Inputs()
+	}
+	in := &p.inputs[f.Input]
+	p.extra.HasInterface = in.Format == capture.FormatPcapNG
+	p.extra.InterfaceName = "unknown" // as tshark says
+	if int(f.Interface) < len(in.Interfaces) && in.Interfaces[f.Interface].Name != "" {
+		p.extra.InterfaceName = in.Interfaces[f.Interface].Name
+	}
+}
+
+// fit makes a list's columns suit the packets of a batch that will be listed.
 func (p *printer) fit(b *capture.Batch) {
+	list, ok := p.out.(*packets.List)
+	if !ok {
+		return
+	}
 	n := p.listed
 	for i := range b.Frames {
 		if f := &b.Frames[i]; p.sel.has(f) {
 			p.dec.Decode(f, &p.pkt)
-			p.list.fit(&p.pkt)
+			list.Fit(&p.pkt)
 			if n++; n == p.limit {
 				break
 			}
 		}
 	}
-	p.list.settle()
+	list.Settle()
 }

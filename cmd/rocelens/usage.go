@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/rocelens/rocelens/decode"
 )
 
 // needFiles refuses a command line without a capture.
@@ -34,7 +36,7 @@ func nearestFlag(cmd *cobra.Command, name string) string {
 	const tooFar = 3 // edits; more is another word
 	best, found := tooFar, ""
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		d := editDistance(name, f.Name)
+		d := decode.EditDistance(name, f.Name)
 		if strings.HasPrefix(f.Name, name) {
 			d = min(d, 1)
 		}
@@ -43,26 +45,4 @@ func nearestFlag(cmd *cobra.Command, name string) string {
 		}
 	})
 	return found
-}
-
-// editDistance is the number of characters to insert, delete or replace to
-// make a of b (Levenshtein).
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1) // the distances of a's beginning to b's beginnings
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

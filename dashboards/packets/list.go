@@ -1,4 +1,4 @@
-package main
+package packets
 
 import (
 	"bufio"
@@ -8,18 +8,18 @@ import (
 	"github.com/rocelens/rocelens/decode"
 )
 
-// list writes packets, one a line in columns:
+// List writes packets, one a line in columns:
 //
 //	number  seconds since the first frame  source → destination  protocol  length  info
 //
 // The columns suit the packets that were fitted: before a batch is written, all
 // its packets are. An address that is longer than nearly all others moves the
 // rest of its own line and no other.
-type list struct {
+type List struct {
 	w       *bufio.Writer
-	first   int64 // time that seconds count from, nanoseconds since the epoch
-	several bool  // more than one input: numbers are INPUT:NUMBER
-	hex     bool  // bytes after each line
+	several bool // more than one input: numbers are INPUT:NUMBER
+	hex     bool // bytes after each line
+	color   bool
 
 	number, source, dest, protocol int // widths of columns
 	sources, dests                 lengths
@@ -50,12 +50,23 @@ func (l *lengths) most() int {
 // lengthWidth is the width of the length: five digits are enough for Ethernet.
 const lengthWidth = 5
 
-func newList(w io.Writer) *list {
-	return &list{w: bufio.NewWriterSize(w, 1<<16), number: 5, source: 9, dest: 9, protocol: 6}
+// ListOptions say what a List shows.
+type ListOptions struct {
+	Several bool // more than one input: numbers are INPUT:NUMBER
+	Hex     bool // each packet's bytes after its line
+	Color   bool // for a terminal: what is wrong is red, what slows down yellow
 }
 
-// fit takes p into account for the widths of the columns.
-func (l *list) fit(p *decode.Packet) {
+// NewList returns a List that writes to w.
+func NewList(w io.Writer, opt ListOptions) *List {
+	return &List{
+		w: bufio.NewWriterSize(w, bufferSize), several: opt.Several, hex: opt.Hex, color: opt.Color,
+		number: 5, source: 9, dest: 9, protocol: 6,
+	}
+}
+
+// Fit takes p into account for the widths of the columns.
+func (l *List) Fit(p *decode.Packet) {
 	l.field = l.appendNumber(l.field[:0], p)
 	l.number = max(l.number, len(l.field))
 	l.field = p.AppendSrc(l.field[:0])
@@ -65,15 +76,15 @@ func (l *list) fit(p *decode.Packet) {
 	l.protocol = max(l.protocol, len(decode.Protocol(p)))
 }
 
-// settle makes the columns wide enough for the packets that were fitted since
+// Settle makes the columns wide enough for the packets that were fitted since
 // it was last called. They never get narrower.
-func (l *list) settle() {
+func (l *List) Settle() {
 	l.source = max(l.source, l.sources.most())
 	l.dest = max(l.dest, l.dests.most())
 	l.sources, l.dests = lengths{}, lengths{}
 }
 
-func (l *list) appendNumber(dst []byte, p *decode.Packet) []byte {
+func (l *List) appendNumber(dst []byte, p *decode.Packet) []byte {
 	if l.several {
 		dst = strconv.AppendInt(dst, int64(p.Frame.Input)+1, 10)
 		dst = append(dst, ':')
@@ -81,13 +92,18 @@ func (l *list) appendNumber(dst []byte, p *decode.Packet) []byte {
 	return strconv.AppendUint(dst, p.Frame.Number, 10)
 }
 
-// write writes one packet. Errors wait for flush.
-func (l *list) write(p *decode.Packet) {
+// Write writes one packet.
+func (l *List) Write(p *decode.Packet, x *decode.Extra) {
 	b := l.line[:0]
+	paint := ""
+	if l.color {
+		paint = colorOf(p)
+		b = append(b, paint...)
+	}
 	l.field = l.appendNumber(l.field[:0], p)
 	b = append(spaces(b, l.number-len(l.field)), l.field...)
 
-	l.field = appendSeconds(l.field[:0], p.Frame.Time-l.first)
+	l.field = decode.AppendSeconds(l.field[:0], p.Frame.Time-x.First)
 	b = append(spaces(b, 15-len(l.field)), l.field...)
 
 	b = append(b, ' ')
@@ -109,7 +125,11 @@ func (l *list) write(p *decode.Packet) {
 
 	b = append(b, ' ')
 	b = decode.AppendInfo(b, p)
-	b = append(trimSpaces(b), '\n')
+	b = trimSpaces(b)
+	if paint != "" {
+		b = append(b, colorReset...)
+	}
+	b = append(b, '\n')
 	if l.hex {
 		b = append(appendHexDump(b, p.Data), '\n')
 	}
@@ -117,8 +137,35 @@ func (l *list) write(p *decode.Packet) {
 	_, _ = l.w.Write(b) // a bufio.Writer keeps the error for Flush
 }
 
-// flush hands on what is buffered and returns the first error of writing.
-func (l *list) flush() error { return l.w.Flush() }
+// Flush hands on what is buffered and returns the first error of writing.
+func (l *List) Flush() error { return l.w.Flush() }
+
+// Close ends the list.
+func (l *List) Close() error { return l.w.Flush() }
+
+// Colours of a terminal.
+const (
+	colorRed    = "\x1b[31m"
+	colorYellow = "\x1b[33m"
+	colorGray   = "\x1b[90m"
+	colorReset  = "\x1b[0m"
+)
+
+// colorOf is the colour of a packet's line: red for damage and refusals, yellow
+// for what slows traffic down, gray for what is not RoCE.
+func colorOf(p *decode.Packet) string {
+	switch {
+	case p.ICRCStatus == decode.ICRCBad, p.VCRCStatus == decode.ICRCBad, p.Malformed(),
+		p.Has&decode.HasAETH != 0 && p.Syndrome.Type() != decode.Ack:
+		return colorRed
+	case p.Kind == decode.KindPFC, p.Kind == decode.KindPause, p.Has&decode.HasBTH != 0 && p.Opcode == decode.OpCNP,
+		p.RoCE() && p.ECN() == 3:
+		return colorYellow
+	case !p.RoCE():
+		return colorGray
+	}
+	return ""
+}
 
 func spaces(b []byte, n int) []byte {
 	for range n {
@@ -130,22 +177,6 @@ func spaces(b []byte, n int) []byte {
 func trimSpaces(b []byte) []byte {
 	for len(b) > 0 && b[len(b)-1] == ' ' {
 		b = b[:len(b)-1]
-	}
-	return b
-}
-
-// appendSeconds appends ns as seconds with nine decimals.
-func appendSeconds(b []byte, ns int64) []byte {
-	u := uint64(ns)
-	if ns < 0 {
-		b = append(b, '-')
-		u = -u
-	}
-	b = strconv.AppendUint(b, u/1e9, 10)
-	b = append(b, '.')
-	frac := u % 1e9
-	for unit := uint64(1e8); unit > 0; unit /= 10 {
-		b = append(b, '0'+byte(frac/unit%10))
 	}
 	return b
 }

@@ -1,0 +1,321 @@
+package decode
+
+import (
+	"math/bits"
+	"sort"
+)
+
+// Field is one row of the field table: something that a packet says, where its
+// bytes are, and how to read them. Names are Wireshark's wherever Wireshark
+// has the field.
+type Field struct {
+	Name  string // infiniband.bth.opcode
+	Label string // Opcode
+	Type  FieldType
+	Base  FieldBase
+	// Ours says that Wireshark has no such field.
+	Ours bool
+	// Repeats says that one packet may have several values: the field is in a
+	// header that tunnels and tags bring again, or stands for two others.
+	Repeats bool
+	// Values names numbers; nil where they have no names.
+	Values func(uint64) string
+
+	places []*place
+}
+
+// FieldType is what a field's value is.
+type FieldType uint8
+
+// The types of fields.
+const (
+	TypeNone FieldType = iota // text alone, a node of the tree
+	TypeBool
+	TypeUint8
+	TypeUint16
+	TypeUint24
+	TypeUint32
+	TypeUint64
+	TypeBytes
+	TypeEther
+	TypeIPv4
+	TypeIPv6
+	TypeString
+	TypeTime     // nanoseconds since the epoch
+	TypeDuration // nanoseconds
+)
+
+func (t FieldType) String() string {
+	return [...]string{"none", "boolean", "uint8", "uint16", "uint24", "uint32", "uint64", "bytes", "ether", "ipv4", "ipv6",
+		"string", "time", "duration"}[t]
+}
+
+// digits is how many hexadecimal digits a number of the type has.
+func (t FieldType) digits() int {
+	return [...]int{TypeUint8: 2, TypeUint16: 4, TypeUint24: 6, TypeUint32: 8, TypeUint64: 16}[t]
+}
+
+// FieldBase is how a field's number is written.
+type FieldBase uint8
+
+// The bases.
+const (
+	Dec FieldBase = iota
+	Hex
+)
+
+// place is one place in a packet's tree where a field stands.
+type place struct {
+	layer LayerKind
+	depth uint8 // below the layer's node: 0 is a child of it
+	// hidden fields stand for others (eth.addr) or repeat them; they are found
+	// by name and in JSON, and not shown in the tree for people.
+	hidden bool
+	off, n int // bytes within the layer; n < 0: up to -n bytes from its end on
+	mask   uint64
+	// read replaces the plain reading of n bytes at off. It returns false
+	// where the field is not there.
+	read func(x *Extra, p *Packet, l Layer, v *Value) bool
+}
+
+// Value is one value of a field in a packet.
+type Value struct {
+	Num   uint64 // numbers, booleans (0 or 1), times and durations (as int64)
+	Bytes []byte // bytes, addresses and strings; aliases the packet or Extra
+	// Off and Len are where in the frame the value was read, Len 0 where it
+	// was computed.
+	Off, Len uint32
+}
+
+// Extra is what fields need besides the packet: facts of the capture, and
+// memory for values that are made up. The zero value is ready.
+type Extra struct {
+	First     int64 // time of the first frame, for frame.time_relative
+	Previous  int64 // of the frame before; of the frame itself for the first
+	Displayed int64 // of the last frame that was shown
+	// HasInterface says that the capture tells interfaces apart (pcapng);
+	// InterfaceName is that of the frame's, where it has one.
+	HasInterface  bool
+	InterfaceName string
+
+	buf []byte
+}
+
+// Node is one line of a packet's tree.
+type Node struct {
+	Depth uint8
+	// Field is nil for a node that is only a heading, Layer's name.
+	Field  *Field
+	Layer  LayerKind
+	Proto  string // of a heading: Wireshark's short name, "ip"
+	Hidden bool
+	Value  Value
+
+	// The bits that a part of a byte is taken from, for the tree's drawing.
+	raw, mask uint64
+	size      int
+}
+
+// Fields is the whole table in the order of the tree. It must not be changed.
+func Fields() []*Field { return table.fields }
+
+// FieldByName finds a field, or nil.
+func FieldByName(name string) *Field { return table.byName[name] }
+
+// Append appends the values that the field has in p, in the order of the
+// packet's bytes.
+func (f *Field) Append(dst []Value, x *Extra, p *Packet) []Value {
+	if len(f.places) == 1 && f.places[0].layer == LayerNone {
+		return f.places[0].append(dst, x, p, Layer{})
+	}
+	for _, l := range p.Layers() {
+		for _, pl := range f.places {
+			if pl.layer == l.Kind {
+				dst = pl.append(dst, x, p, l)
+			}
+		}
+	}
+	return dst
+}
+
+func (pl *place) append(dst []Value, x *Extra, p *Packet, l Layer) []Value {
+	dst = append(dst, Value{})
+	if !pl.value(x, p, l, &dst[len(dst)-1]) {
+		dst = dst[:len(dst)-1]
+	}
+	return dst
+}
+
+// value reads the field at its place in a layer.
+func (pl *place) value(x *Extra, p *Packet, l Layer, v *Value) bool {
+	if pl.read != nil {
+		if !pl.read(x, p, l, v) {
+			return false
+		}
+		if pl.n > 0 && v.Len == 0 && pl.off+pl.n <= int(l.Len) {
+			v.Off, v.Len = l.Off+uint32(pl.off), uint32(pl.n)
+		}
+		return true
+	}
+	off, n := pl.off, pl.n
+	if n <= 0 { // the rest
+		n = int(l.Len) - off
+	}
+	if n <= 0 && pl.n > 0 || off+n > int(l.Len) || n < 0 {
+		return false
+	}
+	v.Off, v.Len = l.Off+uint32(off), uint32(n)
+	v.Bytes = p.Data[v.Off : v.Off+v.Len]
+	if n <= 8 {
+		for _, b := range v.Bytes {
+			v.Num = v.Num<<8 | uint64(b)
+		}
+		if pl.mask != 0 {
+			v.Num = v.Num & pl.mask >> bits.TrailingZeros64(pl.mask)
+		}
+	}
+	return true
+}
+
+// AppendTree appends the packet's tree: a heading for each header, and its
+// fields below it.
+func AppendTree(dst []Node, x *Extra, p *Packet) []Node {
+	dst = table.frame.append(dst, x, p, Layer{}, true)
+	open := ""
+	payload := Layer{}
+	for _, l := range p.Layers() {
+		t := table.layers[l.Kind]
+		if t == nil {
+			continue
+		}
+		if l.Kind == LayerPayload { // below pad and ICRC, which belong to the headers
+			payload = l
+			continue
+		}
+		// All transport headers stand under one heading.
+		dst = t.append(dst, x, p, l, t.proto != "infiniband" || open != t.proto)
+		open = t.proto
+	}
+	if payload.Len > 0 && p.Has&HasMAD == 0 { // else it is infiniband.mad.data
+		dst = table.layers[LayerPayload].append(dst, x, p, payload, true)
+	}
+	return dst
+}
+
+// layerTree are the fields of one header in the order of the tree.
+type layerTree struct {
+	kind   LayerKind
+	proto  string
+	title  string
+	fields []fieldAt
+}
+
+type fieldAt struct {
+	f  *Field
+	at *place
+}
+
+func (t *layerTree) append(dst []Node, x *Extra, p *Packet, l Layer, heading bool) []Node {
+	if heading {
+		dst = append(dst, Node{Layer: t.kind, Proto: t.proto, Value: Value{Off: l.Off, Len: l.Len}})
+	}
+	for i := range t.fields {
+		fa := &t.fields[i]
+		n := Node{Depth: 1 + fa.at.depth, Field: fa.f, Layer: t.kind, Hidden: fa.at.hidden, mask: fa.at.mask, size: fa.at.n}
+		if !fa.at.value(x, p, l, &n.Value) {
+			continue
+		}
+		if n.mask != 0 {
+			for _, b := range p.Data[n.Value.Off : n.Value.Off+n.Value.Len] {
+				n.raw = n.raw<<8 | uint64(b)
+			}
+		}
+		dst = append(dst, n)
+	}
+	return dst
+}
+
+// fieldTable is the table, built once and then only read.
+type fieldTable struct {
+	fields []*Field
+	byName map[string]*Field
+	layers [numLayerKinds]*layerTree
+	frame  *layerTree
+}
+
+var table = makeTable()
+
+func makeTable() *fieldTable {
+	t := &fieldTable{byName: map[string]*Field{}}
+	t.frame = t.add(LayerNone, frameHeader)
+	for _, h := range headers {
+		t.layers[h.kind] = t.add(h.kind, h)
+	}
+	return t
+}
+
+// headerRows is one header of the table as it is written down.
+type headerRows struct {
+	kind  LayerKind
+	proto string // Wireshark's short name
+	title string
+	rows  []row
+}
+
+// row is one line of it: a field at a place. Only the first row of a name
+// gives label, type, base and values.
+type row struct {
+	depth  uint8
+	name   string
+	label  string
+	typ    FieldType
+	base   FieldBase
+	off, n int
+	mask   uint64
+	opt    rowOptions
+}
+
+type rowOptions struct {
+	hidden bool
+	byName bool // found by name alone, and not part of the tree
+	ours   bool
+	values func(uint64) string
+	read   func(x *Extra, p *Packet, l Layer, v *Value) bool
+}
+
+func (t *fieldTable) add(kind LayerKind, h headerRows) *layerTree {
+	tree := &layerTree{kind: kind, proto: h.proto, title: h.title}
+	for _, r := range h.rows {
+		f := t.byName[r.name]
+		if f == nil {
+			f = &Field{Name: r.name, Label: r.label, Type: r.typ, Base: r.base, Ours: r.opt.ours, Values: r.opt.values}
+			if r.name != "" { // a group of fields has no name
+				t.byName[r.name] = f
+				t.fields = append(t.fields, f)
+			}
+		}
+		pl := &place{layer: kind, depth: r.depth, hidden: r.opt.hidden, off: r.off, n: r.n, mask: r.mask, read: r.opt.read}
+		f.places = append(f.places, pl)
+		f.Repeats = f.Repeats || len(f.places) > 1 || repeats(kind)
+		if !r.opt.byName {
+			tree.fields = append(tree.fields, fieldAt{f, pl})
+		}
+	}
+	return tree
+}
+
+// repeats says whether tunnels and tags can bring a header more than once. A
+// packet has one set of transport headers.
+func repeats(kind LayerKind) bool {
+	return kind != LayerNone && kind < LayerMACControl
+}
+
+// FieldNames are all names, sorted.
+func FieldNames() []string {
+	names := make([]string, len(table.fields))
+	for i, f := range table.fields {
+		names[i] = f.Name
+	}
+	sort.Strings(names)
+	return names
+}

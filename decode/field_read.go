@@ -1,0 +1,268 @@
+package decode
+
+// Readers of fields that are not plain bytes of a header.
+
+func boolNum(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// text keeps a made-up string until the Extra is Reset.
+func (x *Extra) text(s string) []byte {
+	start := len(x.buf)
+	x.buf = append(x.buf, s...)
+	return x.buf[start:len(x.buf):len(x.buf)]
+}
+
+// Reset forgets made-up values: those that were read with x are invalid then.
+// Call it once a packet.
+func (x *Extra) Reset() { x.buf = x.buf[:0] }
+
+type reader = func(x *Extra, p *Packet, l Layer, v *Value) bool
+
+// readNumber reads a number as a plain row does.
+func readNumber(off, n int, mask uint64) reader {
+	pl := place{off: off, n: n, mask: mask}
+	return pl.value
+}
+
+func readGroup(_ *Extra, _ *Packet, l Layer, v *Value) bool {
+	v.Off, v.Len = l.Off, l.Len
+	return true
+}
+
+func readZero(_ *Extra, _ *Packet, _ Layer, _ *Value) bool { return true }
+
+func readInterfaceID(x *Extra, p *Packet, _ Layer, v *Value) bool {
+	v.Num = uint64(p.Frame.Interface)
+	return x.HasInterface
+}
+
+func readInterfaceName(x *Extra, _ *Packet, _ Layer, v *Value) bool {
+	v.Bytes = x.text(x.InterfaceName)
+	return x.HasInterface
+}
+
+// encapTypes are Wireshark's numbers for link types.
+var encapTypes = map[uint16]uint64{0: 15, 1: 1, 12: 7, 14: 7, 101: 7, 108: 15, 113: 25, 197: 100, 228: 129, 229: 130, 242: 180, 247: 58, 276: 210}
+
+func readEncapType(_ *Extra, p *Packet, _ Layer, v *Value) bool {
+	var ok bool
+	v.Num, ok = encapTypes[uint16(p.Frame.Link)]
+	return ok
+}
+
+func readTime(_ *Extra, p *Packet, _ Layer, v *Value) bool {
+	v.Num = uint64(p.Frame.Time)
+	return true
+}
+
+func readTimeDelta(x *Extra, p *Packet, _ Layer, v *Value) bool {
+	v.Num = uint64(p.Frame.Time - x.Previous)
+	return true
+}
+
+func readTimeDisplayed(x *Extra, p *Packet, _ Layer, v *Value) bool {
+	v.Num = uint64(p.Frame.Time - x.Displayed)
+	return true
+}
+
+func readTimeRelative(x *Extra, p *Packet, _ Layer, v *Value) bool {
+	v.Num = uint64(p.Frame.Time - x.First)
+	return true
+}
+
+// readCapLen is what was captured of the frame, without headers that only the
+// capture has.
+func readCapLen(_ *Extra, p *Packet, _ Layer, v *Value) bool {
+	n := len(p.Data)
+	if l, ok := p.Layer(LayerERF); ok {
+		n -= int(l.Off + l.Len)
+	}
+	v.Num = uint64(n)
+	return true
+}
+
+// protocolNames are what Wireshark writes into frame.protocols for a header.
+var protocolNames = [numLayerKinds]string{
+	LayerERF: "erf", LayerEthernet: "eth:ethertype", LayerSLL: "sll:ethertype", LayerSLL2: "sll:ethertype", LayerNull: "null",
+	LayerVLAN: "vlan:ethertype", LayerSTag: "ieee8021ad:ethertype", LayerVNTag: "vntag:ethertype", LayerTTag: "ttag:ethertype", LayerCMD: "cmd:ethertype",
+	LayerAVSP: "avsp:ethertype", LayerMPLS: "mpls", LayerLLC: "llc", LayerARP: "arp", LayerIPv4: "ip", LayerIPv6: "ipv6",
+	LayerUDP: "udp", LayerTCP: "tcp", LayerICMP: "icmp", LayerGRE: "gre", LayerERSPAN1: "erspan", LayerERSPAN2: "erspan",
+	LayerERSPAN3: "erspan", LayerVXLAN: "vxlan", LayerGeneve: "geneve", LayerMACControl: "macc", LayerMPA: "iwarp_mpa",
+	LayerIPoIB: "ipoib", LayerLRH: "infiniband", LayerGRH: "infiniband", LayerBTH: "infiniband", LayerPayload: "data", LayerData: "data",
+}
+
+func readProtocols(x *Extra, p *Packet, _ Layer, v *Value) bool {
+	start := len(x.buf)
+	last := ""
+	for _, l := range p.Layers() {
+		name := protocolNames[l.Kind]
+		switch {
+		case name == "" || name == last && (name == "infiniband" || name == "mpls"):
+			continue
+		case l.Kind == LayerICMP && p.IPProto == protoICMPv6:
+			name = "icmpv6"
+		case l.Kind == LayerPayload && p.Has&HasMAD != 0:
+			continue
+		}
+		if len(x.buf) > start {
+			x.buf = append(x.buf, ':')
+		}
+		x.buf = append(x.buf, name...)
+		last = name
+	}
+	v.Bytes = x.buf[start:len(x.buf):len(x.buf)]
+	return true
+}
+
+func readEtherType(_ *Extra, p *Packet, l Layer, v *Value) bool {
+	v.Num = uint64(be16(p.Data[l.Off+12:]))
+	v.Off, v.Len = l.Off+12, 2
+	return v.Num >= minEtherType
+}
+
+func readEtherLen(_ *Extra, p *Packet, l Layer, v *Value) bool {
+	v.Num = uint64(be16(p.Data[l.Off+12:]))
+	v.Off, v.Len = l.Off+12, 2
+	return v.Num < minEtherType
+}
+
+func readTagType(_ *Extra, p *Packet, l Layer, v *Value) bool {
+	v.Num = uint64(be16(p.Data[l.Off+2:]))
+	v.Off, v.Len = l.Off+2, 2
+	return v.Num >= minEtherType
+}
+
+func readTagLen(_ *Extra, p *Packet, l Layer, v *Value) bool {
+	v.Num = uint64(be16(p.Data[l.Off+2:]))
+	v.Off, v.Len = l.Off+2, 2
+	return v.Num < minEtherType
+}
+
+// readERFTime turns the little-endian time stamp round.
+func readERFTime(_ *Extra, p *Packet, l Layer, v *Value) bool {
+	b := p.Bytes(l)
+	for i := 7; i >= 0; i-- {
+		v.Num = v.Num<<8 | uint64(b[i])
+	}
+	return true
+}
+
+func ifPFC(read reader) reader {
+	return func(x *Extra, p *Packet, l Layer, v *Value) bool {
+		return p.Pause.Opcode == macPFC && read(x, p, l, v)
+	}
+}
+
+func readPauseTime(_ *Extra, p *Packet, _ Layer, v *Value) bool {
+	v.Num = uint64(p.Pause.Quanta[0])
+	return p.Pause.Opcode == macPause
+}
+
+func ifProto(proto uint8, read reader) reader {
+	return func(x *Extra, p *Packet, l Layer, v *Value) bool {
+		return p.IPProto == proto && read(x, p, l, v)
+	}
+}
+
+// Checksum states as Wireshark numbers them.
+const (
+	checksumUnverified = 2
+	checksumNotPresent = 3
+)
+
+func readUnverified(_ *Extra, _ *Packet, _ Layer, v *Value) bool {
+	v.Num = checksumUnverified
+	return true
+}
+
+// readUDPChecksum is there if the checksum's state is the one given.
+func readUDPChecksum(state uint64) reader {
+	return func(_ *Extra, p *Packet, l Layer, v *Value) bool {
+		v.Num = checksumUnverified
+		if be16(p.Data[l.Off+6:]) == 0 {
+			v.Num = checksumNotPresent
+		}
+		return v.Num == state
+	}
+}
+
+// readUDPPayload is what UDP's length says follows its header, as far as it
+// was captured.
+func readUDPPayload(_ *Extra, p *Packet, l Layer, v *Value) bool {
+	start := l.Off + udpLen
+	end := min(l.Off+max(uint32(be16(p.Data[l.Off+4:])), udpLen), uint32(len(p.Data)))
+	v.Off, v.Len = start, end-start
+	v.Bytes = p.Data[start:end]
+	return v.Len > 0
+}
+
+// readGRE reads one of GRE's optional parts, which are there if one of the
+// flags in has is set: n bytes, off into the part.
+func readGRE(has uint16, off, n int) reader {
+	return func(_ *Extra, p *Packet, l Layer, v *Value) bool {
+		b := p.Bytes(l)
+		flags := be16(b)
+		if flags&has == 0 {
+			return false
+		}
+		at := 4
+		if has != 0xc000 && flags&0xc000 != 0 {
+			at += 4
+		}
+		if has == 0x1000 && flags&0x2000 != 0 {
+			at += 4
+		}
+		at += off
+		v.Off, v.Len = l.Off+uint32(at), uint32(n)
+		for _, x := range b[at : at+n] {
+			v.Num = v.Num<<8 | uint64(x)
+		}
+		return true
+	}
+}
+
+func ifAck(t AckType) reader {
+	return func(_ *Extra, p *Packet, _ Layer, v *Value) bool {
+		v.Num = uint64(p.Syndrome & 0x1f)
+		return p.Syndrome.Type() == t
+	}
+}
+
+// readMAD is the whole datagram as far as it was captured: the common header
+// and what follows it.
+func readMAD(_ *Extra, p *Packet, l Layer, v *Value) bool {
+	v.Off, v.Len = l.Off, uint32(madEnd(p, l)-int(l.Off))
+	v.Bytes = p.Data[v.Off : v.Off+v.Len]
+	return true
+}
+
+func readMADData(_ *Extra, p *Packet, l Layer, v *Value) bool {
+	v.Off = l.Off + madLen
+	v.Len = uint32(madEnd(p, l)) - v.Off
+	v.Bytes = p.Data[v.Off : v.Off+v.Len]
+	return v.Len > 0
+}
+
+func madEnd(p *Packet, l Layer) int {
+	if pl, ok := p.Layer(LayerPayload); ok {
+		return int(pl.Off + pl.Len)
+	}
+	return int(l.Off + l.Len)
+}
+
+// readPayload is a message's payload; that of a management datagram is
+// infiniband.mad.data.
+func readPayload(_ *Extra, p *Packet, l Layer, v *Value) bool {
+	v.Off, v.Len = l.Off, l.Len
+	v.Bytes = p.Bytes(l)
+	return p.Has&HasMAD == 0
+}
+
+func readPayloadLen(_ *Extra, p *Packet, l Layer, v *Value) bool {
+	v.Num, v.Off, v.Len = uint64(l.Len), l.Off, l.Len
+	return p.Has&HasMAD == 0
+}
