@@ -40,8 +40,9 @@ func (t *Tree) Write(p *decode.Packet, x *decode.Extra) {
 		for range n.Depth {
 			b = append(b, "    "...)
 		}
-		switch {
-		case i == 0:
+		if i > 0 {
+			b = n.AppendText(b)
+		} else {
 			b = append(b, "Frame "...)
 			if t.opt.Several {
 				b = append(strconv.AppendInt(b, int64(p.Frame.Input)+1, 10), ':')
@@ -52,8 +53,6 @@ func (t *Tree) Write(p *decode.Packet, x *decode.Extra) {
 			b = append(b, " bytes on the wire, "...)
 			b = strconv.AppendInt(b, int64(len(p.Data)), 10)
 			b = append(b, " bytes captured"...)
-		default:
-			b = n.AppendText(b)
 		}
 		if paint != "" {
 			b = append(b, colorReset...)
