@@ -5,10 +5,11 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/record"
 )
 
 // Counters are the totals over a set of packets. It is a plain value of some
-// ten kilobytes, without pointers: the zero value is ready, and two of them
+// 80 kilobytes, without pointers: the zero value is ready, and two of them
 // merge into what one would have counted, in whatever order.
 type Counters struct {
 	Packets uint64
@@ -31,7 +32,7 @@ type Counters struct {
 	// Malformed packets have headers that contradict one another; Errors has
 	// them by decode.ErrorCode.
 	Malformed      uint64
-	FirstMalformed FrameRef // valid where Malformed is not 0
+	FirstMalformed record.FrameRef // valid where Malformed is not 0
 	Errors         [256]uint64
 
 	// Truncated frames were cut short; Snapped and MirrorCut say by whom, and
@@ -44,6 +45,11 @@ type Counters struct {
 	Encaps [32]uint64
 
 	UnknownLinks LinkCounts
+
+	Senders Senders    // packets whose ICRC was checked, by their source
+	Ports   Ports      // UDP packets to other ports that look like RoCEv2
+	Inner   InnerTypes // packets with the flag UnknownInner, by what is inside
+	Pauses  Pauses     // PFC and PAUSE frames
 }
 
 // RoCE splits the packets that are RoCE or native InfiniBand with a BTH.
@@ -57,9 +63,9 @@ func (r RoCE) Total() uint64 { return r.V1 + r.V2IPv4 + r.V2IPv6 + r.NativeIB }
 // CRC is the state of the ICRCs or VCRCs of packets that have one.
 type CRC struct {
 	Good, Bad, Unverifiable uint64
-	Unchecked               uint64     // could have been checked and was not
-	Reasons                 [16]uint64 // Unverifiable by decode.ICRCReason
-	FirstBad                FrameRef   // valid where Bad is not 0
+	Unchecked               uint64          // could have been checked and was not
+	Reasons                 [16]uint64      // Unverifiable by decode.ICRCReason
+	FirstBad                record.FrameRef // valid where Bad is not 0
 }
 
 // AETH is what acknowledge headers say.
@@ -72,36 +78,15 @@ type AETH struct {
 	Reserved           uint64     // a syndrome that means nothing
 }
 
-// FrameRef names a frame.
-type FrameRef struct {
-	Time   int64  // nanoseconds since the epoch
-	Input  int32  // index into Source.Inputs
-	Number uint64 // within the input, from 1
-	Offset int64  // of its record in the input, in bytes
-}
-
-// before orders frames by time, then as they lie in their inputs. It is a
-// total order, so that the first of several does not depend on who looked
-// first.
-func (f FrameRef) before(g FrameRef) bool {
-	if f.Time != g.Time {
-		return f.Time < g.Time
-	}
-	if f.Input != g.Input {
-		return f.Input < g.Input
-	}
-	return f.Number < g.Number
-}
-
 // earlier keeps the earlier of two frames; have says whether f is one.
-func (f *FrameRef) earlier(g FrameRef, have bool) {
-	if !have || g.before(*f) {
+func earlier(f *record.FrameRef, g record.FrameRef, have bool) {
+	if !have || g.Before(*f) {
 		*f = g
 	}
 }
 
-func refOf(f *capture.Frame) FrameRef {
-	return FrameRef{Time: f.Time, Input: f.Input, Number: f.Number, Offset: f.Offset}
+func refOf(f *capture.Frame) record.FrameRef {
+	return record.FrameRef{Time: f.Time, Input: f.Input, Number: f.Number, Offset: f.Offset}
 }
 
 // maxUnknownLinks is how many link types that are not decoded are told apart.
@@ -163,11 +148,13 @@ func (c *Counters) Add(p *decode.Packet) {
 	if p.Flags != 0 {
 		c.addFlags(p)
 	}
-	if p.Kind == decode.KindUnknownLink {
-		c.UnknownLinks.add(f.Link, 1)
-	}
-	if p.RoCE() {
+	switch {
+	case p.RoCE():
 		c.addRoCE(p)
+	case p.Kind == decode.KindUnknownLink:
+		c.UnknownLinks.add(f.Link, 1)
+	case p.Kind == decode.KindPFC, p.Kind == decode.KindPause:
+		c.Pauses.count(p)
 	}
 	c.ICRC.add(p.ICRCStatus, p.ICRCReason, f)
 	c.VCRC.add(p.VCRCStatus, p.ICRCReason, f)
@@ -180,8 +167,11 @@ func (c *Counters) addFlags(p *decode.Packet) {
 	if p.Truncated() {
 		c.Truncated++
 	}
+	if p.Flags&decode.UnknownInner != 0 {
+		c.Inner.count(p)
+	}
 	if p.Malformed() {
-		c.FirstMalformed.earlier(refOf(p.Frame), c.Malformed > 0)
+		earlier(&c.FirstMalformed, refOf(p.Frame), c.Malformed > 0)
 		c.Malformed++
 		c.Errors[p.Err.Code]++
 	}
@@ -204,6 +194,9 @@ func (c *Counters) addRoCE(p *decode.Packet) {
 	}
 	if p.AddrKind != decode.AddrNone && p.AddrKind != decode.AddrLID {
 		c.ECN[p.ECN()]++
+	}
+	if p.ICRCStatus == decode.ICRCGood || p.ICRCStatus == decode.ICRCBad {
+		c.Senders.count(p)
 	}
 	if p.Has&decode.HasBTH != 0 {
 		c.Opcodes[p.Opcode]++
@@ -239,13 +232,20 @@ func (c *CRC) add(s decode.ICRCStatus, why decode.ICRCReason, f *capture.Frame) 
 	case decode.ICRCGood:
 		c.Good++
 	case decode.ICRCBad:
-		c.FirstBad.earlier(refOf(f), c.Bad > 0)
+		earlier(&c.FirstBad, refOf(f), c.Bad > 0)
 		c.Bad++
 	case decode.ICRCUnverifiable:
 		c.Unverifiable++
 		c.Reasons[why&15]++
 	case decode.ICRCUnchecked:
 		c.Unchecked++
+	}
+}
+
+// AddProbe counts what Decoder.ProbeRoCE said of a packet.
+func (c *Counters) AddProbe(p *decode.Packet, l decode.Likeness) {
+	if l != decode.NotRoCE {
+		c.Ports.count(p, l)
 	}
 }
 
@@ -260,7 +260,7 @@ func (c *Counters) Merge(o *Counters) {
 	}
 	c.First, c.Last = min(c.First, o.First), max(c.Last, o.Last)
 	if o.Malformed > 0 {
-		c.FirstMalformed.earlier(o.FirstMalformed, c.Malformed > 0)
+		earlier(&c.FirstMalformed, o.FirstMalformed, c.Malformed > 0)
 	}
 	c.Packets += o.Packets
 	c.Bytes += o.Bytes
@@ -288,11 +288,15 @@ func (c *Counters) Merge(o *Counters) {
 		c.UnknownLinks.add(o.UnknownLinks.Link[i], o.UnknownLinks.Count[i])
 	}
 	c.UnknownLinks.Other += o.UnknownLinks.Other
+	c.Senders.merge(&o.Senders)
+	c.Ports.merge(&o.Ports)
+	c.Inner.merge(&o.Inner)
+	c.Pauses.merge(&o.Pauses)
 }
 
 func (c *CRC) merge(o *CRC) {
 	if o.Bad > 0 {
-		c.FirstBad.earlier(o.FirstBad, c.Bad > 0)
+		earlier(&c.FirstBad, o.FirstBad, c.Bad > 0)
 	}
 	c.Good += o.Good
 	c.Bad += o.Bad

@@ -29,12 +29,18 @@ type Config struct {
 // DefaultConfig checks ICRCs and takes UDP port 4791 alone as RoCEv2.
 func DefaultConfig() Config { return Config{ICRC: true} }
 
-// Run reads src to its end and counts every frame. The counters are never nil:
-// with an error they hold what was read before it. Errors are EachBatch's.
-func Run(ctx context.Context, src capture.Source, cfg Config) (*Counters, error) {
+// Result is all that Run finds.
+type Result struct {
+	Counters
+	Duplicates Duplicates
+}
+
+// Run reads src to its end and counts every frame. The result is never nil:
+// with an error it holds what was read before it. Errors are EachBatch's.
+func Run(ctx context.Context, src capture.Source, cfg Config) (*Result, error) {
 	w := newWorker(cfg)
 	err := EachBatch(ctx, src, w.count)
-	return &w.counters, err
+	return &Result{Counters: w.counters, Duplicates: w.doubles.Result()}, err
 }
 
 // EachBatch calls do with each batch of src until the end; the frames are
@@ -76,10 +82,11 @@ type worker struct {
 	icrc     bool
 	pkt      decode.Packet
 	counters Counters
+	doubles  *Doubles
 }
 
 func newWorker(cfg Config) *worker {
-	return &worker{dec: decode.New(cfg.Decode), icrc: cfg.ICRC}
+	return &worker{dec: decode.New(cfg.Decode), icrc: cfg.ICRC, doubles: NewDoubles()}
 }
 
 // count decodes and counts the frames of one batch. It does not allocate.
@@ -90,6 +97,12 @@ func (w *worker) count(b *capture.Batch) error {
 			w.dec.VerifyICRC(&w.pkt)
 		}
 		w.counters.Add(&w.pkt)
+		switch {
+		case w.pkt.RoCE():
+			w.doubles.Add(&w.pkt)
+		case w.icrc && w.pkt.Kind == decode.KindUDP:
+			w.counters.AddProbe(&w.pkt, w.dec.ProbeRoCE(&w.pkt))
+		}
 	}
 	return nil
 }

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rocelens/rocelens/dashboards/report"
 	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/finding"
+	"github.com/rocelens/rocelens/pipeline/record"
 )
 
 type analyzeOptions struct {
@@ -20,6 +23,7 @@ type analyzeOptions struct {
 	output    string
 	rocePorts []uint16
 	noICRC    bool
+	failOn    record.Severity // 0: never
 }
 
 // reportFormats are the values of --format.
@@ -30,14 +34,16 @@ func newAnalyze(io streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "analyze FILE...",
 		Short: "Report what is in captures",
-		Long: `analyze reads captures to their end and reports what is in them: how much of it is
-RoCE and of which kind, whether each packet arrived unchanged (ICRC), the opcodes,
-acknowledges and NAKs, tunnels, and what else there is.
+		Long: `analyze reads captures to their end and reports what is in them: what is wrong and
+what to check next, how much of it is RoCE and of which kind, whether each packet
+arrived unchanged (ICRC), the opcodes, acknowledges and NAKs, tunnels, who pauses
+whom, and what else there is.
 
 FILE may be a pcap, pcapng or ERF file, plain or compressed by gzip or zstd, a
 directory of such files, or - for standard input. Several are merged by time.`,
 		Example: `  rocelens analyze capture.pcapng
   rocelens analyze --format json -o report.json host-a.pcap.zst host-b.pcap.zst
+  rocelens analyze --fail-on warning nic-test.pcap > report.txt
   ssh switch tcpdump -i mirror0 -w - | rocelens analyze -`,
 		Args: needFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,7 +56,9 @@ directory of such files, or - for standard input. Several are merged by time.`,
 	f.StringVarP(&o.output, "output", "o", "", "write the report to `FILE` instead of standard output")
 	addRoCEPort(f, &o.rocePorts)
 	f.BoolVar(&o.noICRC, "no-icrc", false, "do not check ICRCs, which is most of the work on large packets")
+	f.Var((*severity)(&o.failOn), "fail-on", "exit with code 3 if there is a finding at `SEVERITY` (info, warning, critical) or above")
 	completeValues(cmd, "format", reportFormats)
+	completeValues(cmd, "fail-on", record.SeverityNames())
 	return cmd
 }
 
@@ -71,9 +79,10 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	cfg := pipeline.DefaultConfig()
 	cfg.Decode.RoCEPorts = o.rocePorts
 	cfg.ICRC = !o.noICRC
-	counters, err := pipeline.Run(ctx, src, cfg)
+	result, err := pipeline.Run(ctx, src, cfg)
 	inputs := finish(src, err)
-	r := report.New(inputs, counters, toolVersion())
+	findings := finding.Find(&finding.Facts{Inputs: inputs, Result: result})
+	r := report.New(inputs, result, findings, toolVersion())
 	r.Partial = ctx.Err() != nil
 	if err != nil && !r.Partial && !isDamage(err) {
 		return errors.Join(err, out.discard())
@@ -81,10 +90,29 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	if err := out.write(func(w io.Writer) error { return write(w, r, o.reportOptions()) }); err != nil {
 		return err
 	}
+	ends := []error{complain(o.err, inputs), o.judge(findings)}
 	if r.Partial {
-		return errors.Join(complain(o.err, inputs), interrupted())
+		ends = append(ends, interrupted())
 	}
-	return complain(o.err, inputs)
+	return errors.Join(ends...)
+}
+
+// judge is the error that ends the command where a finding is as bad as
+// --fail-on says, or worse.
+func (o *analyzeOptions) judge(findings []record.Finding) error {
+	if o.failOn == 0 {
+		return nil
+	}
+	var codes []string
+	for i := range findings {
+		if f := &findings[i]; f.Severity >= o.failOn {
+			codes = append(codes, f.Code+" ("+f.Severity.String()+")")
+		}
+	}
+	if len(codes) == 0 {
+		return nil
+	}
+	return &codeError{code: exitFinding, msg: "--fail-on " + o.failOn.String() + ": " + strings.Join(codes, ", ")}
 }
 
 // writer is the function for --format.

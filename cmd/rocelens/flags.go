@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/rocelens/rocelens/pipeline/record"
 )
 
 // ports is a flag of UDP ports, given once for each or with commas between.
@@ -36,6 +38,26 @@ func (*ports) Type() string { return "N" }
 func addRoCEPort(f *pflag.FlagSet, p *[]uint16) {
 	f.Var((*ports)(p), "roce-port", "take UDP to port `N` as RoCEv2 as well as 4791 (may be repeated)")
 }
+
+// severity is a flag of the severity of findings.
+type severity record.Severity
+
+func (s *severity) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return record.Severity(*s).String()
+}
+
+func (s *severity) Set(v string) error {
+	parsed, err := record.ParseSeverity(v)
+	if err == nil {
+		*s = severity(parsed)
+	}
+	return err
+}
+
+func (*severity) Type() string { return "SEVERITY" }
 
 // completeValues lets the shell complete a flag that takes one of a few words.
 func completeValues(cmd *cobra.Command, flag string, values []string) {

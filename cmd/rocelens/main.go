@@ -33,6 +33,7 @@ const (
 	exitDone    = 0
 	exitFailed  = 1 // usage or environment
 	exitDamaged = 2 // an input is damaged, not recognised or partly unread
+	exitFinding = 3 // a finding at or above --fail-on
 )
 
 // streams are what a command reads and writes.
@@ -56,18 +57,37 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root := newRoot(streams{stdin, stdout, stderr})
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	var coded *codeError
-	switch {
-	case err == nil, errors.Is(err, syscall.EPIPE), errors.Is(err, io.ErrClosedPipe):
+	if err == nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 		return exitDone
-	case errors.As(err, &coded):
-		if coded.msg != "" {
-			fmt.Fprintln(stderr, "rocelens: "+coded.msg)
-		}
-		return coded.code
 	}
-	fmt.Fprintln(stderr, "rocelens: "+err.Error())
-	return exitFailed
+	code := exitDone
+	for _, e := range split(err) {
+		var coded *codeError
+		msg, c := e.Error(), exitFailed
+		if errors.As(e, &coded) {
+			msg, c = coded.msg, coded.code
+		}
+		if msg != "" {
+			fmt.Fprintln(stderr, "rocelens: "+msg)
+		}
+		code = max(code, c)
+	}
+	return code
+}
+
+// split takes apart what errors.Join joined where one of the errors has an exit
+// code of its own.
+func split(err error) []error {
+	var coded *codeError
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the outermost alone is taken apart
+	if !ok || !errors.As(err, &coded) {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, split(e)...)
+	}
+	return all
 }
 
 func newRoot(io streams) *cobra.Command {
@@ -81,7 +101,8 @@ their content and not by their names. RoCEv1, RoCEv2 over IPv4 and IPv6 and nati
 InfiniBand are decoded, also inside VLAN tags and the tunnels of mirror ports.
 
 Exit codes: 0 done; 1 wrong usage, or a file can't be opened or written; 2 an input
-is damaged or not a capture (what could be read is reported all the same).`,
+is damaged or not a capture (what could be read is reported all the same); 3 there is
+a finding at or above --fail-on. The highest wins.`,
 		Example: `  rocelens analyze capture.pcapng
   rocelens packets capture.pcapng | less -S`,
 		SilenceErrors: true,

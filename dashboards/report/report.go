@@ -1,4 +1,4 @@
-// Package report turns what the pipeline counted into the report of `rocelens
+// Package report turns what the pipeline counted and concluded into the report of `rocelens
 // analyze`: a Report, and its forms as JSON (a contract for scripts) and as
 // text for a terminal. It analyses nothing: it shows.
 package report
@@ -7,6 +7,7 @@ import (
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/record"
 )
 
 // SchemaVersion is Report.Schema. It changes when a key goes or changes its
@@ -29,6 +30,12 @@ type Report struct {
 	AETH    AETH    `json:"aeth"`
 	ECN     ECN     `json:"ecn"`
 	Opcodes Opcodes `json:"opcodes"`
+	Pause   []Pause `json:"pause"`
+	// PauseLeftOut counts what PFC and PAUSE frames said beyond the rows of
+	// Pause, whose number is bounded.
+	PauseLeftOut uint64 `json:"pause_left_out,omitempty"`
+	// Findings are the conclusions, the worst first.
+	Findings []Finding `json:"findings"`
 }
 
 // Tool is what made the report.
@@ -70,7 +77,8 @@ type Capture struct {
 	Truncated       uint64 `json:"truncated"`
 	TruncatedMirror uint64 `json:"truncated_by_mirror"` // of them, cut before they were captured
 	Fragments       uint64 `json:"fragments"`           // IP fragments
-	// Duplicates is how many packets the capture holds twice.
+	// Duplicates is how many RoCE packets are the capture's copies of others;
+	// nil where that can't be told, for want of IP IDs.
 	Duplicates *uint64 `json:"duplicates"`
 	// Encapsulations counts RoCE packets, once for each kind around them.
 	Encapsulations map[string]uint64 `json:"encapsulations"`
@@ -151,8 +159,8 @@ type Frame struct {
 	Offset int64  `json:"offset"` // of its record in the input, in bytes
 }
 
-// New makes a report of what was read from inputs.
-func New(inputs []capture.Input, c *pipeline.Counters, version string) *Report {
+// New makes a report of what was read from inputs, and of what was concluded.
+func New(inputs []capture.Input, c *pipeline.Result, findings []record.Finding, version string) *Report {
 	r := &Report{
 		Schema:  SchemaVersion,
 		Tool:    Tool{Name: "rocelens", Version: version},
@@ -162,6 +170,10 @@ func New(inputs []capture.Input, c *pipeline.Counters, version string) *Report {
 		AETH:    newAETH(&c.AETH),
 		ECN:     ECN{NotECT: c.ECN[0], ECT1: c.ECN[1], ECT0: c.ECN[2], CE: c.ECN[3]},
 		Opcodes: Opcodes{},
+
+		Pause:        newPauses(inputs, &c.Pauses),
+		PauseLeftOut: c.Pauses.Other.XOff + c.Pauses.Other.XOn,
+		Findings:     newFindings(findings),
 	}
 	for i := range inputs {
 		r.Inputs = append(r.Inputs, newInput(&inputs[i]))
@@ -194,7 +206,7 @@ func newInput(in *capture.Input) Input {
 	return out
 }
 
-func newCapture(c *pipeline.Counters) Capture {
+func newCapture(c *pipeline.Result) Capture {
 	out := Capture{
 		Packets: c.Packets, Bytes: c.Bytes,
 		RoCE:            RoCE(c.RoCE),
@@ -213,6 +225,10 @@ func newCapture(c *pipeline.Counters) Capture {
 	if c.Packets > 0 {
 		first, last := c.First, c.Last
 		out.First, out.Last = &first, &last
+	}
+	if c.Duplicates.Decided() {
+		n := c.Duplicates.Capture
+		out.Duplicates = &n
 	}
 	if c.Malformed > 0 {
 		out.FirstMalformed = newFrame(c.FirstMalformed)
@@ -269,6 +285,6 @@ func newAETH(a *pipeline.AETH) AETH {
 	return out
 }
 
-func newFrame(f pipeline.FrameRef) *Frame {
+func newFrame(f record.FrameRef) *Frame {
 	return &Frame{Input: int(f.Input), Number: f.Number, Time: f.Time, Offset: f.Offset}
 }

@@ -20,12 +20,13 @@ func Text(w io.Writer, r *Report, opt Options) error {
 		opt.Location = time.Local
 	}
 	t := &text{Report: r, opt: opt}
-	t.problems()
+	t.findings()
 	t.inputs()
 	t.summary()
 	if t.roce() > 0 {
 		t.opcodes()
 	}
+	t.pauses()
 	_, err := io.WriteString(w, strings.ReplaceAll(t.b.String(), glue, " "))
 	return err
 }
@@ -49,6 +50,7 @@ const (
 	bold   = "\x1b[1m"
 	red    = "\x1b[1;31m"
 	yellow = "\x1b[33m"
+	cyan   = "\x1b[36m"
 	plain  = "\x1b[0m"
 )
 
@@ -117,6 +119,11 @@ func (t *text) summary() {
 	t.row("Packets", s)
 	t.row("Time", span(*c.First, *c.Last, t.opt.Location))
 	t.row("Capture drops", t.drops())
+	if c.Duplicates == nil {
+		t.row("Duplicates", "can't be told from retransmissions: without IP IDs they look the same")
+	} else if *c.Duplicates > 0 {
+		t.row("Duplicates", plural(*c.Duplicates, "RoCE packet")+" captured a second time")
+	}
 	t.row("Truncated", truncated(c))
 	t.row("Malformed", count(c.Malformed))
 	if c.Fragments > 0 {

@@ -1,0 +1,65 @@
+package report
+
+import (
+	"strconv"
+
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// Finding is a conclusion; docs/findings.md has the codes.
+type Finding struct {
+	Severity record.Severity `json:"severity"`
+	Code     string          `json:"code"`
+	Title    string          `json:"title"`
+	Detail   string          `json:"detail"`
+	Sessions []string        `json:"sessions"`
+	Evidence record.Evidence `json:"evidence"`
+}
+
+func newFindings(all []record.Finding) []Finding {
+	out := make([]Finding, 0, len(all))
+	for i := range all {
+		f := &all[i]
+		out = append(out, Finding{
+			Severity: f.Severity, Code: f.Code, Title: f.Title, Detail: f.Detail, Evidence: f.Evidence,
+			Sessions: append([]string{}, f.Sessions...),
+		})
+	}
+	return out
+}
+
+// findings writes what the reader must know before believing the rest, the
+// worst first: the title after an exclamation mark, and below it what it means
+// and what to check.
+func (t *text) findings() {
+	if t.Partial {
+		t.b.WriteString(t.color(red, wrap("! ", "Interrupted: this report covers what had been read by then.", t.opt.Width)))
+	}
+	for i := range t.Findings {
+		f := &t.Findings[i]
+		t.b.WriteString(t.color(severityColors[f.Severity], wrap("! ", f.Title+".", t.opt.Width)))
+		detail := f.Detail
+		if first, ok := f.Evidence.Get("first").(record.FrameRef); ok {
+			detail += " First: " + t.frame(first) + "."
+		}
+		t.b.WriteString(wrap("  ", detail, t.opt.Width))
+	}
+	if t.b.Len() > 0 {
+		t.b.WriteByte('\n')
+	}
+}
+
+var severityColors = [...]string{record.Info: cyan, record.Warning: yellow, record.Critical: red}
+
+// frame is "frame 12 (byte 3,456), 1.2 ms after the start".
+func (t *text) frame(f record.FrameRef) string {
+	s := "frame " + strconv.FormatUint(f.Number, 10)
+	if len(t.Inputs) > 1 {
+		s = "frame " + strconv.Itoa(int(f.Input)+1) + ":" + strconv.FormatUint(f.Number, 10)
+	}
+	s += " (byte " + count(uint64(f.Offset)) + ")"
+	if after := f.Time - *t.Capture.First; after > 0 {
+		s += ", " + duration(after) + " after the start"
+	}
+	return s
+}

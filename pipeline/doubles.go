@@ -1,0 +1,293 @@
+package pipeline
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// doubleWindow is how far apart, in nanoseconds, two captures of one packet
+// can be: the time from one port of a switch to another, queues included.
+const doubleWindow = 10_000_000
+
+// The table of recent packets: 65,536 of them in 1 MiB, four to a cache line.
+// The copies of a packet are found where fewer RoCE packets than that come
+// between them. At 100 Gbit/s in packets of 1 KiB that is 5 ms.
+const (
+	doubleSets = 1 << 14
+	doubleWays = 4
+)
+
+// maxDirections is how many directions (pairs of addresses) are counted, and
+// directionProbes how many places are tried for one.
+const (
+	maxDirections   = 1 << 11
+	directionProbes = 8
+)
+
+// Doubles finds RoCE packets that a capture holds twice, because a mirror or a
+// capture sees them at two places.
+//
+// Two packets are the same where addresses, ports, IP ID, transport headers
+// and ICRC are: the ICRC covers all that does not change on the way. Where it
+// was cut off, or the sender does not compute it, the rest has to do. An IP ID
+// makes the difference to a retransmission, which has a new one. Packets whose
+// IP ID says nothing (zero, IPv6, a GID) are counted apart, and so is a
+// direction whose ID is constant.
+//
+// It is the one thing here that depends on the order of packets, so it is not
+// part of Counters. Both copies of a packet have the same addresses: workers
+// that share the packets out by a hash of both addresses, to a fixed number of
+// shards with a Doubles each, find the same as one does, whoever runs which
+// shard, and the sum of the shards is the result.
+type Doubles struct {
+	recent     [doubleSets][doubleWays]recentPacket
+	directions [maxDirections]direction
+	unplaced   uint64 // packets of directions that found no place
+
+	// Packets that wait to be looked for. Each lookup is a cache miss, and
+	// several at a time take hardly longer than one.
+	waiting [doubleBatch]waitingPacket
+	n       int
+	touched uint32 // keeps the compiler from leaving the loads out
+}
+
+const doubleBatch = 64
+
+type waitingPacket struct {
+	hash  uint64
+	place uint32
+	dir   *direction
+	ref   record.FrameRef
+}
+
+// recentPacket is a packet that was seen. tag 0 is a free place.
+type recentPacket struct {
+	time  int64 // of the first copy
+	tag   uint32
+	place uint32 // a digest of where it was captured, the lowest bit set once there was a copy
+}
+
+// direction is the RoCE packets from one address to another.
+type direction struct {
+	src, dst decode.Addr
+	kind     decode.AddrKind
+	hasID    bool // packets with an IP ID, or those without
+
+	packets uint64
+	copies  uint64 // same as a packet at most doubleWindow before
+	apart   uint64 // those among them that were captured at another place
+	again   uint64 // and those that were the third copy or a later one
+	changes uint64 // packets with another IP ID than the one before
+	lastID  uint16
+	first   record.FrameRef // of the copies
+}
+
+// NewDoubles returns a detector, which takes 1.3 MB.
+func NewDoubles() *Doubles { return new(Doubles) }
+
+func mix(h, v uint64) uint64 {
+	hi, lo := bits.Mul64(h^v^0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
+	return hi ^ lo
+}
+
+// Add takes the next packet. It does not allocate and keeps nothing of p.
+func (t *Doubles) Add(p *decode.Packet) {
+	if !p.RoCE() || p.Has&decode.HasBTH == 0 {
+		return
+	}
+	hasID := p.AddrKind == decode.AddrIPv4 && p.IPID != 0
+	if !hasID && p.Opcode == decode.OpCNP {
+		return // all of one queue pair are the same
+	}
+	h := mix(mix(mix(mix(uint64(p.AddrKind), p.Src.Hi), p.Src.Lo), p.Dst.Hi), p.Dst.Lo)
+	d := t.direction(p, h, hasID)
+	if d == nil {
+		t.unplaced++
+		return
+	}
+	d.packets++
+	if p.IPID != d.lastID {
+		d.changes++
+		d.lastID = p.IPID
+	}
+	h = mix(h, uint64(p.IPID)|uint64(p.DstPort)<<16|uint64(p.SrcPort)<<32|uint64(p.Opcode)<<48|uint64(p.PadCount)<<56)
+	h = mix(h, uint64(p.PSN)|uint64(p.DestQP)<<24|uint64(p.PKey)<<48)
+	if p.ICRCStatus != decode.ICRCUnverifiable {
+		h = mix(h, uint64(p.ICRC)|uint64(p.PayloadLen)<<32)
+	} else {
+		h = mix(h, uint64(p.MSN)|uint64(p.Syndrome)<<24|uint64(p.PayloadLen)<<32)
+		h = mix(mix(h, p.VA^p.SwapAdd), uint64(p.RKey)|uint64(p.DMALen)<<32)
+		h = mix(h, uint64(p.ImmData)|uint64(p.SrcQP)<<32)
+	}
+	t.waiting[t.n] = waitingPacket{hash: h, place: placeOf(p), dir: d, ref: refOf(p.Frame)}
+	if t.n++; t.n == doubleBatch {
+		t.flush()
+	}
+}
+
+// flush looks for the packets that wait, in their order.
+func (t *Doubles) flush() {
+	for i := range t.waiting[:t.n] {
+		t.touched ^= t.recent[t.waiting[i].hash%doubleSets][0].tag
+	}
+	for i := range t.waiting[:t.n] {
+		t.look(&t.waiting[i])
+	}
+	t.n = 0
+}
+
+// look looks for a packet and notes it.
+func (t *Doubles) look(p *waitingPacket) {
+	set := &t.recent[p.hash%doubleSets]
+	tag := uint32(p.hash>>32) | 1
+	now := p.ref.Time
+	oldest := &set[0]
+	for i := range set {
+		r := &set[i]
+		if r.tag == tag {
+			if gap := now - r.time; gap > doubleWindow || gap < -doubleWindow {
+				oldest = r
+				break
+			}
+			p.dir.copied(r, p)
+			return
+		}
+		if r.tag == 0 || oldest.tag != 0 && r.time < oldest.time {
+			oldest = r
+		}
+	}
+	*oldest = recentPacket{time: now, tag: tag, place: p.place}
+}
+
+// copied counts p, which is the same packet as r.
+func (d *direction) copied(r *recentPacket, p *waitingPacket) {
+	earlier(&d.first, p.ref, d.copies > 0)
+	d.copies++
+	if r.place&1 != 0 {
+		d.again++
+	}
+	if p.place != r.place&^1 {
+		d.apart++
+	}
+	r.place |= 1
+}
+
+// placeOf is a digest of where a packet was captured: the input and its
+// interface, MAC addresses, VLAN, TTL and encapsulations. Its lowest bit is 0.
+func placeOf(p *decode.Packet) uint32 {
+	macs := func(m decode.MAC) uint64 {
+		return uint64(m[0])<<40 | uint64(m[1])<<32 | uint64(m[2])<<24 | uint64(m[3])<<16 | uint64(m[4])<<8 | uint64(m[5])
+	}
+	h := mix(macs(p.SrcMAC), macs(p.DstMAC)|uint64(p.TTL)<<48)
+	h = mix(h, uint64(uint32(p.Frame.Input))<<32|uint64(uint32(p.Frame.Interface)))
+	h = mix(h, uint64(p.VLAN)<<32|uint64(p.Encap))
+	return uint32(h>>32) &^ 1
+}
+
+// direction finds a direction's counters, or a place for them; nil if there is
+// none.
+func (t *Doubles) direction(p *decode.Packet, h uint64, hasID bool) *direction {
+	if hasID {
+		h++
+	}
+	for i := range uint64(directionProbes) {
+		d := &t.directions[(h+i)%maxDirections]
+		if d.packets == 0 {
+			d.src, d.dst, d.kind, d.hasID = p.Src, p.Dst, p.AddrKind, hasID
+			return d
+		}
+		if d.src == p.Src && d.dst == p.Dst && d.kind == p.AddrKind && d.hasID == hasID {
+			return d
+		}
+	}
+	return nil
+}
+
+// Duplicates is what Doubles found. Copies are the second and later captures
+// of a packet.
+type Duplicates struct {
+	// Capture counts copies that the capture made: all those of a direction of
+	// which nine in ten packets are doubled, and elsewhere those that have an
+	// IP ID and were captured at another place (interface, MAC, VLAN or TTL).
+	Capture uint64
+	// Network counts the other copies with an IP ID: somebody sent them twice.
+	Network uint64
+	// Undecided counts copies without an IP ID that tells them from
+	// retransmissions.
+	Undecided uint64
+	// Unplaced counts packets of directions beyond those that are counted.
+	Unplaced uint64
+	// Doubled are the directions of which half of the packets or more are
+	// there twice by the capture's doing, those with most copies first.
+	Doubled []DoubledDirection
+}
+
+// Decided says whether Capture is all that there is.
+func (d *Duplicates) Decided() bool { return d.Undecided == 0 && d.Unplaced == 0 }
+
+// DoubledDirection is a direction whose packets were captured twice.
+type DoubledDirection struct {
+	Src, Dst decode.Addr
+	AddrKind decode.AddrKind
+	Packets  uint64 // copies included
+	Copies   uint64
+	First    record.FrameRef // the first copy
+}
+
+// Result is what was found so far.
+func (t *Doubles) Result() Duplicates {
+	t.flush()
+	r := Duplicates{Unplaced: t.unplaced}
+	n := 0
+	for i := range t.directions {
+		if t.directions[i].copies > 0 {
+			n++
+		}
+	}
+	r.Doubled = make([]DoubledDirection, 0, n)
+	for i := range t.directions {
+		t.directions[i].judge(&r)
+	}
+	slices.SortFunc(r.Doubled, func(a, b DoubledDirection) int {
+		return cmp.Or(cmp.Compare(b.Copies, a.Copies), cmp.Compare(a.Src.Hi, b.Src.Hi), cmp.Compare(a.Src.Lo, b.Src.Lo),
+			cmp.Compare(a.Dst.Hi, b.Dst.Hi), cmp.Compare(a.Dst.Lo, b.Dst.Lo), cmp.Compare(b.Packets, a.Packets))
+	})
+	return r
+}
+
+// minDoubled is how many packets a direction must have before a share of them
+// says anything.
+const minDoubled = 8
+
+func (d *direction) judge(r *Duplicates) {
+	if d.copies == 0 {
+		return
+	}
+	originals := d.packets - d.copies
+	// An ID that is the same for half of the different packets, or more, is
+	// none.
+	usable := d.hasID && 2*d.changes >= originals
+	// A packet that is sent again and again is no doubled one. With usable IDs
+	// that can't be, and there may be more than two places.
+	doubled := originals >= minDoubled && 10*(d.copies-d.again) >= 9*originals && (usable || 10*d.again < originals)
+	made := d.copies // by the capture
+	switch {
+	case doubled:
+	case usable:
+		made = d.apart
+		r.Network += d.copies - made
+	default:
+		r.Undecided += d.copies
+		return
+	}
+	r.Capture += made
+	if doubled || originals >= minDoubled && 2*made >= originals {
+		r.Doubled = append(r.Doubled, DoubledDirection{
+			Src: d.src, Dst: d.dst, AddrKind: d.kind, Packets: d.packets, Copies: made, First: d.first,
+		})
+	}
+}

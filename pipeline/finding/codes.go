@@ -1,0 +1,173 @@
+package finding
+
+import (
+	"strings"
+
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// Code documents one kind of finding. The code itself is a contract.
+type Code struct {
+	Code string
+	// Severities are those that it can have, the usual one first.
+	Severities []record.Severity
+	Summary    string // a line for the table
+	Meaning    string // when it is raised, and what it says
+	Check      string // what to look at next
+	Evidence   string // the keys that it always has
+}
+
+// Codes are all kinds of findings, in the order of their codes.
+func Codes() []Code {
+	info, warning, critical := []record.Severity{record.Info}, []record.Severity{record.Warning}, []record.Severity{record.Critical}
+	return []Code{
+		{
+			Code: "capture-drops", Severities: warning,
+			Summary:  "the capture itself lost packets",
+			Meaning:  "Whoever captured says so: pcapng's statistics and drop counts, or ERF's loss counters. Packets that are missing then need not have been lost by the network. A file that records nothing of it raises nothing.",
+			Check:    "The capturing program's buffer and disk. Keeping 128 bytes of each packet is enough for everything but the ICRC.",
+			Evidence: "`drops`, `inputs`",
+		},
+		{
+			Code: "cnp-reserved", Severities: info,
+			Summary:  "CNPs whose reserved bytes are not zero",
+			Meaning:  "A CNP's 16 bytes after the BTH are reserved and sent as zero. Receivers ignore them.",
+			Check:    "Nothing, unless you build the NIC.",
+			Evidence: "`packets`, `cnps`",
+		},
+		{
+			Code: "icmp-error", Severities: warning,
+			Summary:  "ICMP errors about RoCEv2 packets",
+			Meaning:  "A host or router refused RoCEv2 packets and said so: the ICMP or ICMPv6 error quotes them.",
+			Check:    "Its type and sender: a firewall on UDP 4791, a host without RoCE on that address, a missing route, an MTU that is too small on the way.",
+			Evidence: "`packets`",
+		},
+		{
+			Code: "icrc-bad", Severities: critical,
+			Summary:  "packets that were changed on the way",
+			Meaning:  "The ICRC covers all that may not change between sender and receiver, so a wrong one means corruption, or a sender that computes it wrongly at times. Receivers drop such packets. Senders that are wrong every time are not among them: see icrc-not-computed.",
+			Check:    "Error counters (FCS, symbol, FEC) of every link between the senders and the tap. Where all are zero: devices that rewrite packets, the sender's NIC and memory.",
+			Evidence: "`bad`, `checked`, `share`, `senders` (the worst: `addr`, `bad`, `checked`, `share`), `senders_with_bad`, `bad_of_others` (of senders beyond the 512 that are told apart), `first`",
+		},
+		{
+			Code: "icrc-not-computed", Severities: warning,
+			Summary:  "a sender that leaves the ICRC out",
+			Meaning:  "Not one ICRC of that sender is right, and there are at least three. One with fewer is counted in if its ICRC is a constant that was seen three times in all. Often the ICRC is a constant, and the finding names it.",
+			Check:    "Whether the receivers answer: one that checks the ICRC drops every packet. FPGA and programmable-switch stacks often leave it out; a tap ahead of the hardware that puts it in sees the same.",
+			Evidence: "`bad`, `senders` (`addr`, `bad`, `checked`, `share`, and `constant` where it is one), `senders_not_computing`, `first`",
+		},
+		{
+			Code: "input-damaged", Severities: warning,
+			Summary:  "an input could not be read to its end",
+			Meaning:  "It is cut or damaged, or no capture at all. What came before the damage is in the report. The exit code is 2.",
+			Check:    "Whether it is still being written, and how it was copied.",
+			Evidence: "`inputs` (`path`, `offset`, `reason`, `packets`), `damaged`",
+		},
+		{
+			Code: "malformed", Severities: warning,
+			Summary:  "packets whose headers contradict one another",
+			Meaning:  "A length, version or pad count does not fit the headers around it. Packets that were merely cut are not malformed.",
+			Check:    "The first of them, with `rocelens packets --frames N -x`.",
+			Evidence: "`packets`, `share`, `first`",
+		},
+		{
+			Code: "mirrored-twice", Severities: warning,
+			Summary:  "the same packets were captured at two places",
+			Meaning:  "Of a direction with at least 8 packets, nine in ten are there twice within 10 ms with the same bytes (fields that change on the way aside) and the same IP ID; or half of them are, from another interface or with another MAC address, VLAN or TTL. A retransmission has a new IP ID. Where there is none (zero, constant, IPv6) nine in ten have to be doubled, once each. All counts and rates include the copies.",
+			Check:    "The mirror: a port in both directions together with its neighbour, or capturing on `any`.",
+			Evidence: "`copies`, `packets`, `share` (of the originals that are doubled), `directions` (`src`, `dst`, `packets`, `copies`), `directions_doubled`, `first`",
+		},
+		{
+			Code: "no-roce", Severities: warning,
+			Summary:  "nothing in the capture is RoCE or InfiniBand",
+			Meaning:  "Neither by ethertype nor by UDP port, nor by the bytes of other UDP packets (that would be roce-port). It says what there is instead: iWARP and IP over InfiniBand are no RoCE.",
+			Check:    "Where it was captured: a NIC hands RDMA traffic past the operating system, so that tcpdump on a host's interface does not see it.",
+			Evidence: "`packets`, `instead` (packets by kind)",
+		},
+		{
+			Code: "roce-port", Severities: []record.Severity{record.Warning, record.Info},
+			Summary:  "RoCEv2 on another UDP port than 4791",
+			Meaning:  "UDP packets to a port that is not taken as RoCEv2 have its headers, and an ICRC that is right. As info: the headers alone fit, and all of them come from port 4791, or they are half of all UDP. Not looked for with `--no-icrc`.",
+			Check:    "Analyse again with `--roce-port`. Switches and NICs classify RoCE by its port: see whether their ECN and PFC settings name this one.",
+			Evidence: "`packets`, `ports` (`port`, `proven`, `like`, `like_from_4791`), `ports_with_roce`, `proven_at_other_ports` (beyond the 32 that are told apart), `first`",
+		},
+		{
+			Code: "truncated", Severities: info,
+			Summary:  "packets cut by the capture's snap length",
+			Meaning:  "Headers are decoded as far as they go, and sizes come from them. The ICRC of such packets can't be checked.",
+			Check:    "Capture whole packets where corruption has to be excluded.",
+			Evidence: "`packets`, `share`, `icrc_unverifiable`",
+		},
+		{
+			Code: "truncated-by-mirror", Severities: info,
+			Summary:  "packets cut before they were captured",
+			Meaning:  "A length inside the packet says more than the frame had on the wire: the mirror cut it.",
+			Check:    "Truncation at the mirror, and the MTU on the way to the collector.",
+			Evidence: "`packets`, `share`, `icrc_unverifiable`",
+		},
+		{
+			Code: "unknown-inner", Severities: warning,
+			Summary:  "something in tunnels or behind tags that is not decoded",
+			Meaning:  "RoCE may be hidden there. Control traffic that every link has (LLDP, LACP, PTP, 802.1X and the like) does not count.",
+			Check:    "The ethertypes: one that only this network's switches know is a tag of theirs, which the mirror may be able to leave out.",
+			Evidence: "`packets`, `types` (`what`, `packets`), `types_seen`, `first`",
+		},
+		{
+			Code: "unknown-link-type", Severities: warning,
+			Summary:  "frames of a link type that is not decoded",
+			Meaning:  "Nothing is known of what is in them.",
+			Check:    "Capture as Ethernet, Linux cooked or InfiniBand.",
+			Evidence: "`packets`, `link_types` (packets by number), `others`",
+		},
+		{
+			Code: "vcrc-bad", Severities: warning,
+			Summary:  "native InfiniBand packets with a bad VCRC",
+			Meaning:  "The VCRC is made anew on each link, so the last one before the tap changed them; or, where not one is right, the tap does not keep it.",
+			Check:    "That link's symbol error counters.",
+			Evidence: "`bad`, `checked`, `share`, `first`",
+		},
+	}
+}
+
+// Markdown is docs/findings.md.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString(`# Findings
+
+<!-- Written by "go test ./pipeline/finding -update" from the table in pipeline/finding/codes.go. Change it there. -->
+
+A finding is a conclusion that you can act on. ` + "`rocelens analyze`" + ` puts findings at the top of the text report, the worst first,
+and into the array ` + "`findings`" + ` of the [JSON report](report.md#findings). With ` + "`--fail-on SEVERITY`" + ` it ends with the
+exit code 3 if there is one at that severity or above.
+
+| severity | |
+|---|---|
+| info | good to know when reading the report |
+| warning | something is wrong, or the capture does not show what it should |
+| critical | traffic is being harmed |
+
+A finding never guesses: what a capture can't show, it says. Which findings an analysis yields may change between
+versions. The codes and the keys of their evidence are a contract; titles and details are not.
+
+| code | severity | |
+|---|---|---|
+`)
+	codes := Codes()
+	for i := range codes {
+		c := &codes[i]
+		b.WriteString("| [" + c.Code + "](#" + c.Code + ") | " + c.severities() + " | " + c.Summary + " |\n")
+	}
+	for i := range codes {
+		c := &codes[i]
+		b.WriteString("\n## " + c.Code + "\n\n" + c.Meaning + "\n\nCheck next: " + strings.ToLower(c.Check[:1]) + c.Check[1:] + "\n\nEvidence: " + c.Evidence + ".\n")
+	}
+	return b.String()
+}
+
+func (c *Code) severities() string {
+	var names []string
+	for _, s := range c.Severities {
+		names = append(names, s.String())
+	}
+	return strings.Join(names, ", ")
+}

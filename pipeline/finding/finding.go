@@ -1,0 +1,67 @@
+// Package finding draws conclusions from what the pipeline counted, and from
+// nothing else: it sees no packet. A conclusion is no guess: what a capture
+// can't show, the finding says.
+package finding
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// Facts is what conclusions are drawn from. Rules only read it.
+type Facts struct {
+	Inputs []capture.Input // as they are once reading has ended
+	*pipeline.Result
+}
+
+// A rule looks for one kind of thing.
+type rule func(*Facts) []record.Finding
+
+// rules are all rules. Among findings of one severity theirs is the order, so
+// first comes what the reader must know before believing the rest.
+var rules = [...]rule{
+	inputDamaged,
+	noRoCE,
+	icrcBad,
+	icrcNotComputed,
+	vcrcBad,
+	captureDrops,
+	mirroredTwice,
+	rocePort,
+	malformed,
+	unknownLinkType,
+	unknownInner,
+	icmpError,
+	truncated,
+	truncatedByMirror,
+	cnpReserved,
+}
+
+// Find is all findings, the worst first, in an order that depends on f alone.
+func Find(f *Facts) []record.Finding {
+	var all []record.Finding
+	for _, r := range rules {
+		all = append(all, r(f)...)
+	}
+	slices.SortStableFunc(all, func(a, b record.Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	return all
+}
+
+// Worst is the severity of the worst finding, 0 where there is none.
+func Worst(all []record.Finding) record.Severity {
+	var worst record.Severity
+	for i := range all {
+		worst = max(worst, all[i].Severity)
+	}
+	return worst
+}
+
+// maxListed bounds the lists in a finding (senders, ports, ...): who has more
+// of them has one cause, and not that many.
+const maxListed = 8
+
+func one(f record.Finding) []record.Finding { return []record.Finding{f} }

@@ -1,0 +1,295 @@
+package finding
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// noRoCE says that there is none, what there is instead, and what that may
+// mean.
+func noRoCE(f *Facts) []record.Finding {
+	if f.RoCE.Total() > 0 || len(proven(&f.Ports)) > 0 {
+		return nil
+	}
+	if f.Packets == 0 {
+		for i := range f.Inputs {
+			if f.Inputs[i].Damage != nil {
+				return nil // which says it all
+			}
+		}
+		return one(record.Finding{
+			Severity: record.Warning, Code: "no-roce",
+			Title:    "No packets: the capture is empty",
+			Detail:   "Check the interface and the filter that it was made with.",
+			Evidence: record.Evidence{{Key: "packets", Value: uint64(0)}},
+		})
+	}
+	type kind struct {
+		name string
+		n    uint64
+	}
+	var kinds []kind
+	for k := range decode.KindUnknownLink + 1 {
+		if n := f.Kind(k); n > 0 {
+			kinds = append(kinds, kind{k.String(), n})
+		}
+	}
+	slices.SortStableFunc(kinds, func(a, b kind) int { return cmp.Compare(b.n, a.n) })
+	var say []string
+	var there record.Evidence
+	for _, k := range kinds {
+		say = append(say, count(k.n)+" "+k.name)
+		there = append(there, record.Fact{Key: strings.ReplaceAll(strings.ToLower(k.name), " ", "_"), Value: k.n})
+	}
+	none := "none of " + count(f.Packets) + " packets is"
+	if f.Packets == 1 {
+		none = "the one packet is not"
+	}
+	return one(record.Finding{
+		Severity: record.Warning, Code: "no-roce",
+		Title:    "No RoCE here: " + none + " RoCEv1, RoCEv2 or InfiniBand",
+		Detail:   "There is instead: " + listed(say) + "." + insteadOfRoCE(f),
+		Evidence: record.Evidence{{Key: "packets", Value: f.Packets}, {Key: "instead", Value: there}},
+	})
+}
+
+// insteadOfRoCE is what the other traffic says of the missing RoCE.
+func insteadOfRoCE(f *Facts) string {
+	s := ""
+	if f.Kind(decode.KindIWARP) > 0 {
+		s += " iWARP is RDMA over TCP: it is not RoCE and is not analysed."
+	}
+	if f.Kind(decode.KindIPoIB) > 0 {
+		s += " IPoIB is ordinary IP on an InfiniBand link, captured above the InfiniBand headers: there is no RDMA to see at that place."
+	}
+	if f.Kind(decode.KindUDP) > 0 {
+		s += " RoCEv2 is UDP to port 4791. If it has another port in this network, name it with --roce-port."
+	}
+	if f.Kind(decode.KindTCP)+f.Kind(decode.KindUDP)+f.Kind(decode.KindARP) > 0 {
+		s += " If RoCE was expected: a NIC hands RDMA traffic past the operating system, so tcpdump on the host's interface does not see " +
+			"it. Capture at a switch's mirror port, or on the RDMA device."
+	}
+	return s
+}
+
+// proven are the other ports that got RoCEv2.
+func proven(t *pipeline.Ports) []pipeline.Port {
+	var rows []pipeline.Port
+	for _, r := range t.Rows[:t.N] {
+		if r.Proven > 0 {
+			rows = append(rows, r)
+		}
+	}
+	if len(rows) == 0 && t.Other.Proven > 0 {
+		rows = append(rows, t.Other)
+	}
+	return rows
+}
+
+// minLike is how many packets with the looks of RoCEv2 make it worth a hint.
+const minLike = 3
+
+// like are the other ports whose packets look like RoCEv2, so many of them
+// that it is hardly chance: all of them come from port 4791, or they are half
+// of all UDP.
+func like(f *Facts) []pipeline.Port {
+	var rows []pipeline.Port
+	for _, r := range f.Ports.Rows[:f.Ports.N] {
+		if r.Proven == 0 && r.Like >= minLike && (r.LikeFromRoCE == r.Like || 2*r.Like >= f.Kind(decode.KindUDP)) {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// rocePort says that RoCEv2 goes to another port than the assigned one.
+func rocePort(f *Facts) []record.Finding {
+	rows := proven(&f.Ports)
+	sure := len(rows) > 0
+	if !sure {
+		rows = like(f)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	var list []record.Evidence
+	var ports []string
+	var n uint64
+	first := rows[0].First
+	for i := range rows {
+		r := &rows[i]
+		n += r.Proven
+		if !sure {
+			n += r.Like
+		}
+		if r.First.Before(first) {
+			first = r.First
+		}
+		if r.Port != 0 {
+			ports = append(ports, strconv.Itoa(int(r.Port)))
+		}
+		if i < maxListed {
+			list = append(list, record.Evidence{
+				{Key: "port", Value: uint64(r.Port)}, {Key: "proven", Value: r.Proven}, {Key: "like", Value: r.Like}, {Key: "like_from_4791", Value: r.LikeFromRoCE},
+			})
+		}
+	}
+	finding := record.Finding{
+		Severity: record.Warning, Code: "roce-port",
+		Title: "RoCEv2 goes to UDP port " + listed(ports) + " here, and this report leaves it out: analyse again with --roce-port " + flagPorts(ports),
+		Detail: plural(n, "packet") + " to that port have the headers of RoCEv2 and an ICRC that is right. The assigned port is 4791; switches and NICs classify RoCE by " +
+			"it, so check that the ECN and PFC settings of this network name the other one.",
+		Evidence: record.Evidence{
+			{Key: "packets", Value: n}, {Key: "ports", Value: list}, {Key: "ports_with_roce", Value: uint64(len(rows))},
+			{Key: "proven_at_other_ports", Value: f.Ports.Other.Proven}, {Key: "first", Value: first},
+		},
+	}
+	if !sure {
+		finding.Severity = record.Info
+		finding.Title = plural(n, "packet") + " to UDP port " + listed(ports) + " may be RoCEv2: see whether --roce-port " + flagPorts(ports) + " makes sense of them"
+		finding.Detail = "Their headers have the form of RoCEv2, but no ICRC proves it: it is cut off, or wrong. Some stacks answer to the port that the request came from " +
+			"instead of to 4791."
+	}
+	return one(finding)
+}
+
+func flagPorts(ports []string) string {
+	s := ""
+	for i, p := range ports[:min(len(ports), maxListed)] {
+		if i > 0 {
+			s += ","
+		}
+		s += p
+	}
+	return s
+}
+
+func unknownLinkType(f *Facts) []record.Finding {
+	n := f.Kind(decode.KindUnknownLink)
+	if n == 0 {
+		return nil
+	}
+	var say []string
+	var types record.Evidence
+	for i := range f.UnknownLinks.N {
+		k := strconv.Itoa(int(f.UnknownLinks.Link[i]))
+		say = append(say, k+" ("+count(f.UnknownLinks.Count[i])+")")
+		types = append(types, record.Fact{Key: k, Value: f.UnknownLinks.Count[i]})
+	}
+	if f.UnknownLinks.Other > 0 {
+		say = append(say, "others ("+count(f.UnknownLinks.Other)+")")
+	}
+	return one(record.Finding{
+		Severity: record.Warning, Code: "unknown-link-type",
+		Title:    plural(n, "packet") + " of a link type that rocelens does not decode: nothing is known of what is in them",
+		Detail:   "By link type: " + listed(say) + ". Capture as Ethernet, Linux cooked or InfiniBand.",
+		Evidence: record.Evidence{{Key: "packets", Value: n}, {Key: "link_types", Value: types}, {Key: "others", Value: f.UnknownLinks.Other}},
+	})
+}
+
+// harmless are ethertypes of control traffic, which every link has and which
+// carries nothing of others (IEEE registration authority's list).
+var harmless = map[uint32]bool{
+	0x0842: true, // wake on LAN
+	0x8809: true, // slow protocols: LACP
+	0x8863: true, // PPPoE discovery
+	0x8874: true, // Broadcom's link probes
+	0x888e: true, // 802.1X
+	0x88b7: true, // vendors' control protocols (OUI extended)
+	0x88cc: true, // LLDP
+	0x88e3: true, // MRP
+	0x88f5: true, // MVRP
+	0x88f7: true, // PTP
+	0x8902: true, // connectivity fault management
+	0x8914: true, // FCoE initialisation
+	0x9000: true, // configuration test
+}
+
+// innerName is what is unknown, for people.
+func innerName(t *pipeline.InnerType) string {
+	switch {
+	case t.Layer == decode.LayerNone:
+		return "with a header before it that can't be decoded"
+	case t.Layer == decode.LayerEthernet && t.Type == 0x88e5:
+		return "ethertype 0x88e5 (MACsec, encrypted)"
+	case t.Layer == decode.LayerEthernet:
+		return "ethertype " + hex(uint64(t.Type), 4)
+	}
+	return t.Layer.String() + " type " + hex(uint64(t.Type), 1)
+}
+
+// unknownInner says that something in tunnels or behind tags is not decoded.
+func unknownInner(f *Facts) []record.Finding {
+	var list []record.Evidence
+	var say []string
+	var n uint64
+	var rows []pipeline.InnerType
+	for _, r := range f.Inner.Rows[:f.Inner.N] {
+		if r.Layer != decode.LayerEthernet || !harmless[r.Type] {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b pipeline.InnerType) int { return cmp.Compare(b.Count, a.Count) })
+	if f.Inner.Other.Count > 0 {
+		rows = append(rows, f.Inner.Other)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	first := rows[0].First
+	for i := range rows {
+		r := &rows[i]
+		n += r.Count
+		if r.First.Before(first) {
+			first = r.First
+		}
+		name := innerName(r)
+		if i == len(rows)-1 && f.Inner.Other.Count > 0 {
+			name = "others"
+		}
+		say = append(say, name+" ("+count(r.Count)+")")
+		if i < maxListed {
+			list = append(list, record.Evidence{{Key: "what", Value: name}, {Key: "packets", Value: r.Count}})
+		}
+	}
+	return one(record.Finding{
+		Severity: record.Warning, Code: "unknown-inner",
+		Title: plural(n, "packet") + " in a tunnel or behind a tag with something inside that rocelens does not decode: RoCE may be hidden there",
+		Detail: "What it is: " + listed(say) + ". An ethertype that only this network's switches know is a tag of theirs: see whether the mirror can " +
+			"leave it out. Please report one that is in a standard.",
+		Evidence: record.Evidence{{Key: "packets", Value: n}, {Key: "types", Value: list}, {Key: "types_seen", Value: uint64(len(rows))}, {Key: "first", Value: first}},
+	})
+}
+
+func icmpError(f *Facts) []record.Finding {
+	n := f.Flag(decode.QuotesRoCE)
+	if n == 0 {
+		return nil
+	}
+	return one(record.Finding{
+		Severity: record.Warning, Code: "icmp-error",
+		Title: plural(n, "ICMP error") + " about RoCEv2 packets: a host or router refused them",
+		Detail: "Look at who sends them and why (port, host or net unreachable, fragmentation needed): a firewall on UDP 4791, a host without RoCE on " +
+			"that address, a missing route, or an MTU that is too small on the way.",
+		Evidence: record.Evidence{{Key: "packets", Value: n}},
+	})
+}
+
+func cnpReserved(f *Facts) []record.Finding {
+	n := f.Flag(decode.CNPBodyNotZero)
+	if n == 0 {
+		return nil
+	}
+	return one(record.Finding{
+		Severity: record.Info, Code: "cnp-reserved",
+		Title:    plural(n, "CNP") + " whose 16 reserved bytes are not all zero",
+		Detail:   "Receivers ignore them, so it does no harm. Who builds the NIC may want to know.",
+		Evidence: record.Evidence{{Key: "packets", Value: n}, {Key: "cnps", Value: f.Opcodes[decode.OpCNP]}},
+	})
+}

@@ -1,0 +1,176 @@
+package finding
+
+import (
+	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// inputDamaged says that an input could not be read to its end.
+func inputDamaged(f *Facts) []record.Finding {
+	var list []record.Evidence
+	var say []string
+	var read uint64
+	for i := range f.Inputs {
+		in := &f.Inputs[i]
+		if in.Damage == nil {
+			continue
+		}
+		say = append(say, in.Damage.Error())
+		read += in.Frames
+		if len(list) < maxListed {
+			list = append(list, record.Evidence{
+				{Key: "path", Value: in.Path}, {Key: "offset", Value: in.Damage.Offset}, {Key: "reason", Value: in.Damage.Reason}, {Key: "packets", Value: in.Frames},
+			})
+		}
+	}
+	if len(say) == 0 {
+		return nil
+	}
+	title := say[0]
+	detail := "Nothing in it could be read."
+	if read > 0 {
+		detail = "This report covers the " + plural(read, "packet") + " before that; what came after is missing."
+	}
+	if len(say) > 1 {
+		title = count(uint64(len(say))) + " of " + plural(uint64(len(f.Inputs)), "input") + " can't be read to their end"
+		detail = listed(say) + ". This report covers the " + plural(read, "packet") + " before the damage; what came after is missing."
+	}
+	return one(record.Finding{
+		Severity: record.Warning, Code: "input-damaged", Title: title,
+		Detail: detail + " Check whether the capture is still being written, and how it was copied: a capturing program that " +
+			"is killed, or a full disk, ends a file in the middle of a record.",
+		Evidence: record.Evidence{{Key: "inputs", Value: list}, {Key: "damaged", Value: uint64(len(say))}},
+	})
+}
+
+// captureDrops says that the capture itself lost packets.
+func captureDrops(f *Facts) []record.Finding {
+	var list []record.Evidence
+	var say []string
+	var drops uint64
+	for i := range f.Inputs {
+		in := &f.Inputs[i]
+		if in.Drops == nil || *in.Drops == 0 {
+			continue
+		}
+		drops += *in.Drops
+		say = append(say, in.Path+" ("+count(*in.Drops)+")")
+		if len(list) < maxListed {
+			list = append(list, record.Evidence{{Key: "path", Value: in.Path}, {Key: "drops", Value: *in.Drops}, {Key: "packets", Value: in.Frames}})
+		}
+	}
+	if drops == 0 {
+		return nil
+	}
+	return one(record.Finding{
+		Severity: record.Warning, Code: "capture-drops",
+		Title: "The capture itself lost " + plural(drops, "packet") + ": what is missing here need not have been lost by the network",
+		Detail: "As recorded in " + listed(say) + ". Give the capturing program a larger buffer or a faster disk, or keep less of " +
+			"each packet: 128 bytes are enough for everything but the ICRC.",
+		Evidence: record.Evidence{{Key: "drops", Value: drops}, {Key: "inputs", Value: list}},
+	})
+}
+
+// mirroredTwice says that the capture has the same packets twice.
+func mirroredTwice(f *Facts) []record.Finding {
+	d := &f.Duplicates
+	if len(d.Doubled) == 0 {
+		return nil
+	}
+	var list []record.Evidence
+	var say []string
+	var packets, copies uint64
+	first := d.Doubled[0].First
+	for i := range d.Doubled {
+		r := &d.Doubled[i]
+		packets += r.Packets
+		copies += r.Copies
+		if r.First.Before(first) {
+			first = r.First
+		}
+		src, dst := address(r.Src, r.AddrKind), address(r.Dst, r.AddrKind)
+		say = append(say, src+" to "+dst)
+		if i < maxListed {
+			list = append(list, record.Evidence{{Key: "src", Value: src}, {Key: "dst", Value: dst}, {Key: "packets", Value: r.Packets}, {Key: "copies", Value: r.Copies}})
+		}
+	}
+	return one(record.Finding{
+		Severity: record.Warning, Code: "mirrored-twice",
+		Title: "The same packets were captured twice: " + count(copies) + " of " + count(packets) + " RoCE packets from " + listed(say[:1]) + others(len(say)-1) +
+			" are copies",
+		Detail: "The copies have the same bytes and came within 10 ms, so this is the mirror and no retransmission. All counts and rates " +
+			"of this report include them. Directions: " + listed(say) + ". Mirror one port, or one direction of it, and capture on that interface " +
+			"instead of on any.",
+		Evidence: record.Evidence{
+			{Key: "copies", Value: copies}, {Key: "packets", Value: packets}, {Key: "share", Value: share(copies, packets-copies)},
+			{Key: "directions", Value: list}, {Key: "directions_doubled", Value: uint64(len(say))}, {Key: "first", Value: first},
+		},
+	})
+}
+
+func others(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return " and in 1 more direction"
+	}
+	return " and in " + count(uint64(n)) + " more directions"
+}
+
+func malformed(f *Facts) []record.Finding {
+	if f.Malformed == 0 {
+		return nil
+	}
+	return one(record.Finding{
+		Severity: record.Warning, Code: "malformed",
+		Title: plural(f.Malformed, "packet") + " malformed: headers contradict one another or the packet's length",
+		Detail: "They are decoded as far as they make sense. Look at the first with `rocelens packets --frames N -x`: corruption on the way, a tunnel " +
+			"that rocelens takes for another, and captures of segments before the NIC cuts them look like this.",
+		Evidence: record.Evidence{{Key: "packets", Value: f.Malformed}, {Key: "share", Value: share(f.Malformed, f.Packets)}, {Key: "first", Value: f.FirstMalformed}},
+	})
+}
+
+// truncated says that the capture kept less than there was.
+func truncated(f *Facts) []record.Finding {
+	n := f.Flag(decode.Snapped)
+	if n == 0 {
+		return nil
+	}
+	return one(record.Finding{
+		Severity: record.Info, Code: "truncated",
+		Title: plural(n, "packet") + " cut short by the capture's snap length (" + percent(n, f.Packets) + ")",
+		Detail: "Sizes come from the headers and are right all the same" + unchecked(f) + ". Capture whole packets (tcpdump -s 0) where corruption " +
+			"has to be excluded.",
+		Evidence: cutEvidence(f, n),
+	})
+}
+
+// truncatedByMirror says that packets came to the capture cut.
+func truncatedByMirror(f *Facts) []record.Finding {
+	n := f.Flag(decode.MirrorCut)
+	if n == 0 {
+		return nil
+	}
+	return one(record.Finding{
+		Severity: record.Info, Code: "truncated-by-mirror",
+		Title: plural(n, "packet") + " cut short before they were captured, by the mirror (" + percent(n, f.Packets) + ")",
+		Detail: "A length inside them says more than is there. Sizes come from the headers and are right all the same" + unchecked(f) +
+			". Where whole packets are needed, switch truncation off at the mirror, and give the way to the collector an MTU that has room for the " +
+			"tunnel's headers.",
+		Evidence: cutEvidence(f, n),
+	})
+}
+
+func unchecked(f *Facts) string {
+	if n := f.ICRC.Reasons[decode.ICRCReasonTruncated]; n > 0 {
+		return ", but the ICRC of " + plural(n, "cut packet") + " can't be checked"
+	}
+	return ""
+}
+
+func cutEvidence(f *Facts, n uint64) record.Evidence {
+	return record.Evidence{
+		{Key: "packets", Value: n}, {Key: "share", Value: share(n, f.Packets)}, {Key: "icrc_unverifiable", Value: f.ICRC.Reasons[decode.ICRCReasonTruncated]},
+	}
+}

@@ -1,0 +1,80 @@
+package pipeline
+
+import (
+	"cmp"
+
+	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// maxSenders is how many senders are told apart: those of a few racks. A row
+// is 80 bytes, and each worker has a table.
+const maxSenders = 512
+
+// Senders counts the ICRCs of each sender: of each source address.
+type Senders struct {
+	Rows  [maxSenders]Sender // ascending, N of them
+	N     int
+	Other Sender // all senders that have no row
+}
+
+// Sender is what is known of one sender's ICRCs.
+type Sender struct {
+	Addr      decode.Addr
+	AddrKind  decode.AddrKind
+	Good, Bad uint64
+	FirstBad  record.FrameRef // valid where Bad is not 0, and so are the next
+	// LowBad and HighBad are the lowest and the highest of the bad ICRCs, as
+	// Packet.ICRC has them. They are equal where all are.
+	LowBad, HighBad uint32
+}
+
+type senderKey struct {
+	addr decode.Addr
+	kind decode.AddrKind
+}
+
+func (s *Sender) compare(k senderKey) int {
+	// Nearly all differ in Lo.
+	if s.Addr.Hi == k.addr.Hi && s.Addr.Lo != k.addr.Lo {
+		return cmp.Compare(s.Addr.Lo, k.addr.Lo)
+	}
+	return cmp.Or(cmp.Compare(s.Addr.Hi, k.addr.Hi), cmp.Compare(s.AddrKind, k.kind))
+}
+
+func (s *Sender) reset(k senderKey) { *s = Sender{Addr: k.addr, AddrKind: k.kind} }
+
+func (s *Sender) add(o *Sender) {
+	s.Good += o.Good
+	if o.Bad == 0 {
+		return
+	}
+	s.bad(o.Bad, o.FirstBad, o.LowBad, o.HighBad)
+}
+
+func (s *Sender) bad(n uint64, first record.FrameRef, low, high uint32) {
+	if s.Bad == 0 {
+		s.FirstBad, s.LowBad, s.HighBad = first, low, high
+	}
+	earlier(&s.FirstBad, first, true)
+	s.LowBad, s.HighBad = min(s.LowBad, low), max(s.HighBad, high)
+	s.Bad += n
+}
+
+// count counts a packet whose ICRC was checked.
+func (t *Senders) count(p *decode.Packet) {
+	s := place(t.Rows[:], &t.N, &t.Other, senderKey{p.Src, p.AddrKind})
+	if p.ICRCStatus == decode.ICRCGood {
+		s.Good++
+		return
+	}
+	s.bad(1, refOf(p.Frame), p.ICRC, p.ICRC)
+}
+
+func (t *Senders) merge(o *Senders) {
+	for i := range o.N {
+		r := &o.Rows[i]
+		place(t.Rows[:], &t.N, &t.Other, senderKey{r.Addr, r.AddrKind}).add(r)
+	}
+	t.Other.add(&o.Other)
+}
