@@ -68,7 +68,7 @@ type waitingPacket struct {
 type recentPacket struct {
 	time  int64 // of the first copy
 	tag   uint32
-	place uint32 // a digest of where it was captured, the lowest bit set once there was a copy
+	place uint32 // a digest of where it was captured, and flags for what came since
 }
 
 // direction is the RoCE packets from one address to another.
@@ -80,7 +80,8 @@ type direction struct {
 	packets uint64
 	copies  uint64 // same as a packet at most doubleWindow before
 	apart   uint64 // those among them that were captured at another place
-	again   uint64 // and those that were the third copy or a later one
+	doubled uint64 // packets that were there twice or more
+	tripled uint64 // those among them that were there three times or more
 	changes uint64 // packets with another IP ID than the one before
 	lastID  uint16
 	first   record.FrameRef // of the copies
@@ -167,17 +168,29 @@ func (t *Doubles) look(p *waitingPacket) {
 func (d *direction) copied(r *recentPacket, p *waitingPacket) {
 	earlier(&d.first, p.ref, d.copies > 0)
 	d.copies++
-	if r.place&1 != 0 {
-		d.again++
-	}
-	if p.place != r.place&^1 {
+	if p.place != r.place&^placeFlags {
 		d.apart++
 	}
-	r.place |= 1
+	switch {
+	case r.place&hadSecond == 0:
+		d.doubled++
+		r.place |= hadSecond
+	case r.place&hadThird == 0:
+		d.tripled++
+		r.place |= hadThird
+	}
 }
 
+// The lowest bits of recentPacket.place.
+const (
+	hadSecond  = 1
+	hadThird   = 2
+	placeFlags = hadSecond | hadThird
+)
+
 // placeOf is a digest of where a packet was captured: the input and its
-// interface, MAC addresses, VLAN, TTL and encapsulations. Its lowest bit is 0.
+// interface, MAC addresses, VLAN, TTL and encapsulations. Room for the
+// flags is left.
 func placeOf(p *decode.Packet) uint32 {
 	macs := func(m decode.MAC) uint64 {
 		return uint64(m[0])<<40 | uint64(m[1])<<32 | uint64(m[2])<<24 | uint64(m[3])<<16 | uint64(m[4])<<8 | uint64(m[5])
@@ -185,7 +198,7 @@ func placeOf(p *decode.Packet) uint32 {
 	h := mix(macs(p.SrcMAC), macs(p.DstMAC)|uint64(p.TTL)<<48)
 	h = mix(h, uint64(uint32(p.Frame.Input))<<32|uint64(uint32(p.Frame.Interface)))
 	h = mix(h, uint64(p.VLAN)<<32|uint64(p.Encap))
-	return uint32(h>>32) &^ 1
+	return uint32(h>>32) &^ placeFlags
 }
 
 // direction finds a direction's counters, or a place for them; nil if there is
@@ -271,9 +284,9 @@ func (d *direction) judge(r *Duplicates) {
 	// An ID that is the same for half of the different packets, or more, is
 	// none.
 	usable := d.hasID && 2*d.changes >= originals
-	// A packet that is sent again and again is no doubled one. With usable IDs
-	// that can't be, and there may be more than two places.
-	doubled := originals >= minDoubled && 10*(d.copies-d.again) >= 9*originals && (usable || 10*d.again < originals)
+	// Without usable IDs, packets that are sent again and again are no doubled
+	// ones.
+	doubled := originals >= minDoubled && 10*d.doubled >= 9*originals && (usable || 2*d.tripled < originals)
 	made := d.copies // by the capture
 	switch {
 	case doubled:

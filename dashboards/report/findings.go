@@ -2,6 +2,7 @@ package report
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/rocelens/rocelens/pipeline/record"
 )
@@ -42,7 +43,7 @@ func (t *text) findings() {
 		if first, ok := f.Evidence.Get("first").(record.FrameRef); ok {
 			detail += " First: " + t.frame(first) + "."
 		}
-		t.b.WriteString(wrap("  ", detail, t.opt.Width))
+		t.b.WriteString(wrap("  ", strings.ReplaceAll(detail, " %", glue+"%"), t.opt.Width))
 	}
 	if t.b.Len() > 0 {
 		t.b.WriteByte('\n')

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
 
 	"github.com/rocelens/rocelens/decode"
@@ -53,29 +51,4 @@ func linkCounts(l *pipeline.LinkCounts) map[string]uint64 {
 		m[moreLinks] = l.Other
 	}
 	return m
-}
-
-// unknownLinks is "link type 147: 12", ascending.
-func unknownLinks(c *Capture) []string {
-	keys := make([]string, 0, len(c.UnknownLinks))
-	for k := range c.UnknownLinks {
-		keys = append(keys, k)
-	}
-	// By number, which "more" is not.
-	slices.SortFunc(keys, func(a, b string) int {
-		x, xerr := strconv.Atoi(a)
-		y, yerr := strconv.Atoi(b)
-		if xerr != nil || yerr != nil {
-			return cmp.Compare(a, b) // digits sort before letters
-		}
-		return cmp.Compare(x, y)
-	})
-	for i, k := range keys {
-		name := "link type " + k
-		if k == moreLinks {
-			name = "others"
-		}
-		keys[i] = name + ": " + count(c.UnknownLinks[k])
-	}
-	return keys
 }

@@ -14,15 +14,17 @@ import (
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/finding"
+	"github.com/rocelens/rocelens/pipeline/record"
 )
 
 // base is a report of 1,000 packets of which all are RoCE and nothing is wrong.
-func base() (in []capture.Input, c *pipeline.Counters) {
-	c = &pipeline.Counters{
+func base() (in []capture.Input, c *pipeline.Result) {
+	c = &pipeline.Result{Counters: pipeline.Counters{
 		Packets: 1000, Bytes: 1_100_000, First: 1_700_000_000_000_000_000, Last: 1_700_000_002_500_000_000,
 		RoCE: pipeline.RoCE{V2IPv4: 1000}, RoCEBytes: 1_100_000,
 		ICRC: pipeline.CRC{Good: 1000},
-	}
+	}}
 	c.Kinds[decode.KindRoCEv2] = 1000
 	c.Opcodes[0x07] = 999
 	c.Opcodes[0x11] = 1
@@ -32,17 +34,31 @@ func base() (in []capture.Input, c *pipeline.Counters) {
 }
 
 // noRoCE makes all packets something else.
-func noRoCE(c *pipeline.Counters, k decode.Kind) {
+func noRoCE(c *pipeline.Result, k decode.Kind) {
 	c.RoCE, c.RoCEBytes, c.ICRC, c.AETH = pipeline.RoCE{}, 0, pipeline.CRC{}, pipeline.AETH{}
 	c.Opcodes, c.Kinds = [256]uint64{}, [256]uint64{}
 	c.Kinds[k] = c.Packets
 }
 
-func render(t *testing.T, in []capture.Input, c *pipeline.Counters, opt Options) string {
+// made is the report with its findings.
+func made(in []capture.Input, c *pipeline.Result) *Report {
+	return New(in, c, finding.Find(&finding.Facts{Inputs: in, Result: c}), "test")
+}
+
+// bad gives packets of one sender a bad ICRC.
+func bad(c *pipeline.Result, good, bad uint64, first record.FrameRef) {
+	c.ICRC = pipeline.CRC{Good: good, Bad: bad, FirstBad: first}
+	c.Senders = pipeline.Senders{N: 1}
+	c.Senders.Rows[0] = pipeline.Sender{
+		Addr: decode.Addr{Lo: 0xffff_0a000001}, AddrKind: decode.AddrIPv4, Good: good, Bad: bad, FirstBad: first, LowBad: 1, HighBad: 1 + uint32(good),
+	}
+}
+
+func render(t *testing.T, in []capture.Input, c *pipeline.Result, opt Options) string {
 	t.Helper()
 	var b bytes.Buffer
 	opt.Location = time.UTC
-	if err := Text(&b, New(in, c, "test"), opt); err != nil {
+	if err := Text(&b, made(in, c), opt); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -55,44 +71,48 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 	drops := uint64(7)
 	for _, tc := range []struct {
 		name   string
-		change func(in []capture.Input, c *pipeline.Counters)
+		change func(in []capture.Input, c *pipeline.Result)
 		first  string // how the report begins
 		has    []string
 		hasNot []string
 	}{
 		{
-			name: "nothing", change: func([]capture.Input, *pipeline.Counters) {},
+			name: "nothing", change: func([]capture.Input, *pipeline.Result) {},
 			first:  "Input a.pcap (pcap), read to its end Packets 1,000, 1.1 MB on the wire, in 2.500 s (400 packets/s, 3.5 Mbit/s)",
 			has:    []string{"ICRC 1,000 good, 0 bad, 0 can't be checked", "Truncated 0", "Malformed 0", "0 CNPs", "0 PFC, 0 PAUSE"},
 			hasNot: []string{"!"},
 		},
 		{
 			name: "damage",
-			change: func(in []capture.Input, _ *pipeline.Counters) {
+			change: func(in []capture.Input, _ *pipeline.Result) {
 				in[0].Damage = &capture.DamagedError{Path: "a.pcap", Offset: 20480, Reason: "a record is cut off"}
 			},
 			first: "! a.pcap: damaged at byte 20480: a record is cut off. This report covers the 1,000 packets before that; " +
-				"what came after is missing. Input a.pcap (pcap), damaged at byte 20,480 ",
+				"what came after is missing. Check whether",
+			has: []string{"Input a.pcap (pcap), damaged at byte 20,480 "},
 		},
 		{
-			name: "bad ICRCs come after damage, and name the first",
-			change: func(in []capture.Input, c *pipeline.Counters) {
+			name: "bad ICRCs come before damage, and name the first",
+			change: func(in []capture.Input, c *pipeline.Result) {
 				in[0].Damage = &capture.DamagedError{Path: "a.pcap", Reason: "cut"}
-				c.ICRC = pipeline.CRC{Good: 998, Bad: 2, FirstBad: pipeline.FrameRef{Number: 213, Offset: 230144, Time: c.First + 1_200_000}}
+				bad(c, 998, 2, record.FrameRef{Number: 213, Offset: 230144, Time: c.First + 1_200_000})
 			},
+			first: "! 2 packets have a bad ICRC, of 1,000 checked (0.2 %): changed on the way, or computed wrongly by the sender. Receivers drop",
 			has: []string{
-				"is missing. ! 2 packets with a bad ICRC, of 1,000 checked (0.2 %)",
-				"First: frame 213 (byte 230,144), 1.2 ms after the start.", "998 good, 2 bad",
+				"By sender: 10.0.0.1 (2 of 1,000, 0.2 %).",
+				"First: frame 213 (byte 230,144), 1.2 ms after the start. ! a.pcap: damaged", "998 good, 2 bad",
 			},
 		},
 		{
-			name:   "no ICRC is good",
-			change: func(_ []capture.Input, c *pipeline.Counters) { c.ICRC = pipeline.CRC{Bad: 1000} },
-			has:    []string{"not one is good, so more likely the sender does not compute it"},
+			name: "no ICRC is good",
+			change: func(_ []capture.Input, c *pipeline.Result) {
+				bad(c, 0, 1000, record.FrameRef{Number: 1, Time: c.First})
+			},
+			first: "! 10.0.0.1 does not compute the ICRC: it is wrong in all 1,000 packets (always 0x00000001). That is",
 		},
 		{
 			name: "ICRC switched off",
-			change: func(_ []capture.Input, c *pipeline.Counters) {
+			change: func(_ []capture.Input, c *pipeline.Result) {
 				c.ICRC = pipeline.CRC{Unchecked: 990, Unverifiable: 10, Reasons: [16]uint64{decode.ICRCReasonTruncated: 10}}
 			},
 			has:    []string{"ICRC not checked (switched off); 10 can't be checked (cut short)"},
@@ -100,77 +120,79 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 		},
 		{
 			name: "cut short",
-			change: func(_ []capture.Input, c *pipeline.Counters) {
+			change: func(_ []capture.Input, c *pipeline.Result) {
 				c.Truncated, c.Flags[0] = 900, 900
 				c.ICRC = pipeline.CRC{Good: 100, Unverifiable: 900, Reasons: [16]uint64{decode.ICRCReasonTruncated: 900}}
 			},
-			first: "! 900 packets cut short. Sizes come from the headers and are right all the same, but the ICRC can't be checked on 900.",
-			has:   []string{"Truncated 900 (90.0 %), by the capture's snap length"},
+			first: "! 900 packets cut short by the capture's snap length (90.0 %). Sizes come from the headers and are right all the same, but the " +
+				"ICRC of 900 cut packets can't be checked.",
+			has: []string{"Truncated 900 (90.0 %), by the capture's snap length"},
 		},
 		{
-			name: "cut by the mirror", change: func(_ []capture.Input, c *pipeline.Counters) { c.Truncated, c.Flags[0], c.Flags[1] = 900, 100, 800 },
-			has: []string{"900 (90.0 %), 800 of them before they were captured, by the mirror"},
+			name: "cut by the mirror", change: func(_ []capture.Input, c *pipeline.Result) { c.Truncated, c.Flags[0], c.Flags[1] = 900, 100, 800 },
+			first: "! 100 packets cut short by the capture's snap length",
+			has:   []string{"! 800 packets cut short before they were captured, by the mirror (80.0 %)", "900 (90.0 %), 800 of them before they were captured, by the mirror"},
 		},
 		{
-			name: "naks", change: func(_ []capture.Input, c *pipeline.Counters) {
+			name: "naks", change: func(_ []capture.Input, c *pipeline.Result) {
 				c.AETH = pipeline.AETH{Acks: 5, RNRNaks: 2, Naks: [32]uint64{decode.NakSequence: 3, decode.NakRemoteAccess: 1}, Reserved: 1}
 			},
 			has: []string{
-				"! 3 NAKs for a PSN sequence error", "! 2 RNR NAKs", "! 1 NAK for a request that the receiver does not accept (remote access error)",
 				"5 ACK, 2 RNR NAK, 4 NAK (3 PSN sequence error, 1 remote access error); 1 without a meaning",
 			},
+			hasNot: []string{"!"},
 		},
 		{
-			name: "lost by the capture", change: func(in []capture.Input, _ *pipeline.Counters) { in[0].Drops = &drops },
-			first: "! a.pcap: the capture itself lost 7 packets", has: []string{"Capture drops 7 "},
+			name: "lost by the capture", change: func(in []capture.Input, _ *pipeline.Result) { in[0].Drops = &drops },
+			first: "! The capture itself lost 7 packets", has: []string{"Capture drops 7 "},
 		},
 		{
-			name: "malformed", change: func(_ []capture.Input, c *pipeline.Counters) {
-				c.Malformed, c.FirstMalformed = 1, pipeline.FrameRef{Number: 5, Time: c.First}
+			name: "malformed", change: func(_ []capture.Input, c *pipeline.Result) {
+				c.Malformed, c.FirstMalformed = 1, record.FrameRef{Number: 5, Time: c.First}
 			},
 			has: []string{"! 1 packet malformed: headers contradict one another", "First: frame 5 (byte 0)."},
 		},
 		{
-			name: "TCP only", change: func(_ []capture.Input, c *pipeline.Counters) { noRoCE(c, decode.KindTCP) },
-			first:  "! No RoCE here: 0 of 1,000 packets RoCEv1, RoCEv2 or InfiniBand. There is instead: 1,000 TCP. ! If RoCE was expected:",
+			name: "TCP only", change: func(_ []capture.Input, c *pipeline.Result) { noRoCE(c, decode.KindTCP) },
+			first:  "! No RoCE here: none of 1,000 packets is RoCEv1, RoCEv2 or InfiniBand. There is instead: 1,000 TCP. If RoCE was expected:",
 			has:    []string{"RoCE 0 Other packets 1,000 TCP"},
 			hasNot: []string{"ICRC", "Opcode", "--roce-port"},
 		},
 		{
-			name: "UDP only", change: func(_ []capture.Input, c *pipeline.Counters) { noRoCE(c, decode.KindUDP) },
+			name: "UDP only", change: func(_ []capture.Input, c *pipeline.Result) { noRoCE(c, decode.KindUDP) },
 			has: []string{"name it with --roce-port"},
 		},
 		{
-			name: "iWARP", change: func(_ []capture.Input, c *pipeline.Counters) { noRoCE(c, decode.KindIWARP) },
-			has: []string{"1,000 packets of RDMA over TCP (iWARP), which is not RoCE and is not analysed."},
+			name: "iWARP", change: func(_ []capture.Input, c *pipeline.Result) { noRoCE(c, decode.KindIWARP) },
+			has: []string{"There is instead: 1,000 iWARP. iWARP is RDMA over TCP: it is not RoCE and is not analysed."},
 		},
 		{
-			name: "IPoIB", change: func(_ []capture.Input, c *pipeline.Counters) { noRoCE(c, decode.KindIPoIB) },
-			has: []string{"1,000 packets of IP over InfiniBand (IPoIB): ordinary IP"},
+			name: "IPoIB", change: func(_ []capture.Input, c *pipeline.Result) { noRoCE(c, decode.KindIPoIB) },
+			has: []string{"There is instead: 1,000 IPoIB. IPoIB is ordinary IP"},
 		},
 		{
-			name: "unknown link type", change: func(_ []capture.Input, c *pipeline.Counters) {
+			name: "unknown link type", change: func(_ []capture.Input, c *pipeline.Result) {
 				noRoCE(c, decode.KindUnknownLink)
 				c.UnknownLinks = pipeline.LinkCounts{Link: [8]capture.LinkType{9, 147}, Count: [8]uint64{400, 590}, N: 2, Other: 10}
 			},
-			has: []string{"! 1,000 packets of a link type that rocelens does not decode (link type 9: 400, link type 147: 590, others: 10)"},
+			has: []string{"! 1,000 packets of a link type that rocelens does not decode", "By link type: 9 (400), 147 (590), others (10)."},
 		},
 		{
-			name: "nothing in it", change: func(in []capture.Input, c *pipeline.Counters) {
-				*c = pipeline.Counters{}
+			name: "nothing in it", change: func(in []capture.Input, c *pipeline.Result) {
+				*c = pipeline.Result{}
 				in[0].Frames = 0
 			},
-			first: "! No packets: the capture is empty. Input a.pcap (pcap), read to its end Packets 0",
+			first: "! No packets: the capture is empty. Check the interface and the filter that it was made with. Input a.pcap (pcap), read to its end Packets 0",
 		},
 		{
-			name: "not a capture", change: func(in []capture.Input, c *pipeline.Counters) {
-				*c = pipeline.Counters{}
+			name: "not a capture", change: func(in []capture.Input, c *pipeline.Result) {
+				*c = pipeline.Result{}
 				in[0] = capture.Input{Path: "a.txt", Damage: &capture.DamagedError{Path: "a.txt", Reason: "not a capture"}}
 			},
-			first: "! a.txt: damaged at byte 0: not a capture. Nothing in it could be read. Input a.txt (not a capture) Packets 0",
+			first: "! a.txt: damaged at byte 0: not a capture. Nothing in it could be read.", has: []string{"Input a.txt (not a capture) Packets 0"},
 		},
 		{
-			name: "hidden, quoted and odd things", change: func(_ []capture.Input, c *pipeline.Counters) {
+			name: "hidden, quoted and odd things", change: func(_ []capture.Input, c *pipeline.Result) {
 				for i, f := range []decode.Flags{decode.UnknownInner, decode.QuotesRoCE, decode.CNPBodyNotZero} {
 					for bit := range c.Flags {
 						if f == 1<<bit {
@@ -178,6 +200,8 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 						}
 					}
 				}
+				c.Inner = pipeline.InnerTypes{N: 1}
+				c.Inner.Rows[0] = pipeline.InnerType{Layer: decode.LayerEthernet, Type: 0x1234, Count: 1}
 			},
 			has: []string{"! 1 packet in a tunnel", "! 2 ICMP errors about RoCEv2 packets", "! 3 CNPs whose 16 reserved bytes"},
 		},
@@ -207,7 +231,10 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 // changes nothing but colour, and that nobody sees the glue.
 func TestTextFits(t *testing.T) {
 	in, c := base()
-	c.ICRC = pipeline.CRC{Good: 1, Bad: 999}
+	bad(c, 1, 999, record.FrameRef{Number: 1, Time: c.First})
+	c.Flags[0], c.Truncated = 10, 10
+	c.Pauses.N = 2
+	c.Pauses.Rows[1] = pipeline.Pause{PFC: true, Priority: 3, XOff: 1_000_000, QuantaMax: 65535}
 	c.Kinds[decode.KindTCP], c.Kinds[decode.KindARP], c.Kinds[decode.KindUDP] = 12_345_678, 2_345_678, 345_678
 	c.Packets += 15_037_034
 	in[0].Damage = &capture.DamagedError{Path: "a.pcap", Reason: "a record says that it has 4,294,967,295 bytes, which is more than any frame has"}
@@ -222,7 +249,7 @@ func TestTextFits(t *testing.T) {
 		if colored == plainText {
 			t.Error("no colour")
 		}
-		for _, code := range []string{bold, red, yellow, plain} {
+		for _, code := range []string{bold, red, yellow, cyan, plain} {
 			colored = strings.ReplaceAll(colored, code, "")
 		}
 		if d := cmp.Diff(plainText, colored); d != "" {
@@ -238,7 +265,7 @@ func TestSeveralInputs(t *testing.T) {
 	in, c := base()
 	drops := uint64(0)
 	in = append(in, capture.Input{Path: "b.pcapng", Format: capture.FormatPcapNG, Compression: capture.Zstd, Frames: 10, Bytes: 900, Drops: &drops})
-	c.ICRC = pipeline.CRC{Good: 999, Bad: 1, FirstBad: pipeline.FrameRef{Input: 1, Number: 3, Time: c.First}}
+	bad(c, 999, 1, record.FrameRef{Input: 1, Number: 3, Time: c.First})
 	got := flat(render(t, in, c, Options{}))
 	for _, s := range []string{
 		"First: frame 2:3 (byte 0).", "Input 1 a.pcap (pcap), 1,000 packets, 1.1 MB, read to its end",
@@ -274,7 +301,7 @@ func TestJSONNulls(t *testing.T) {
 	in, c := base()
 	decoded := func() map[string]any {
 		var b bytes.Buffer
-		if err := JSON(&b, New(in, c, "test"), Options{}); err != nil {
+		if err := JSON(&b, made(in, c), Options{}); err != nil {
 			t.Fatal(err)
 		}
 		var m map[string]any
@@ -287,7 +314,7 @@ func TestJSONNulls(t *testing.T) {
 	input := m["inputs"].([]any)[0].(map[string]any)
 	capt := m["capture"].(map[string]any)
 	for name, v := range map[string]any{
-		"damaged_at": input["damaged_at"], "reported_drops": input["reported_drops"], "duplicates": capt["duplicates"],
+		"damaged_at": input["damaged_at"], "reported_drops": input["reported_drops"],
 	} {
 		if v != nil {
 			t.Errorf("%s is %v", name, v)
@@ -301,7 +328,7 @@ func TestJSONNulls(t *testing.T) {
 	if d := cmp.Diff(map[string]any{"RC_RDMA_WRITE_MIDDLE": 999., "RC_ACKNOWLEDGE": 1.}, m["opcodes"]); d != "" {
 		t.Error(d)
 	}
-	*c = pipeline.Counters{}
+	*c = pipeline.Result{}
 	capt = decoded()["capture"].(map[string]any)
 	if capt["first"] != nil || capt["last"] != nil {
 		t.Errorf("without a packet, first is %v and last %v", capt["first"], capt["last"])
@@ -337,8 +364,8 @@ func (failing) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 func TestWriteErrors(t *testing.T) {
 	in, c := base()
 	for _, write := range []func() error{
-		func() error { return Text(failing{}, New(in, c, ""), Options{}) },
-		func() error { return JSON(failing{}, New(in, c, ""), Options{}) },
+		func() error { return Text(failing{}, made(in, c), Options{}) },
+		func() error { return JSON(failing{}, made(in, c), Options{}) },
 	} {
 		if err := write(); err == nil {
 			t.Error("a failed write is not reported")

@@ -11,6 +11,7 @@ import (
 	"github.com/rocelens/rocelens/dashboards/report"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/finding"
 )
 
 // analyze makes the report of one capture.
@@ -25,7 +26,8 @@ func analyze(t *testing.T, path string) *report.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return report.New(src.Inputs(), c, "test")
+	inputs := src.Inputs()
+	return report.New(inputs, c, finding.Find(&finding.Facts{Inputs: inputs, Result: c}), "test")
 }
 
 // TestGroundTruth holds the report of every capture against what other tools

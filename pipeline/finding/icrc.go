@@ -115,9 +115,10 @@ func icrcNotComputed(f *Facts) []record.Finding {
 		names = append(names, address(rows[i].Addr, rows[i].AddrKind))
 		constant = constant && rows[i].LowBad == rows[0].LowBad && rows[i].HighBad == rows[0].LowBad
 	}
-	who, value := names[0]+" does", ""
+	who, value, all := names[0]+" does", "", ""
 	if len(names) > 1 {
 		who = count(uint64(len(names))) + " senders do"
+		all = "They are " + listed(names) + ". "
 	}
 	if constant {
 		value = " (always " + hex(uint64(rows[0].LowBad), 8) + ")"
@@ -125,7 +126,7 @@ func icrcNotComputed(f *Facts) []record.Finding {
 	return one(record.Finding{
 		Severity: record.Warning, Code: "icrc-not-computed",
 		Title: who + " not compute the ICRC: it is wrong in all " + count(bad) + " packets" + value,
-		Detail: "Senders: " + listed(names) + ". That is more likely than that every packet was changed. FPGA and programmable-switch " +
+		Detail: all + "That is more likely than that every packet was changed. FPGA and programmable-switch " +
 			"stacks often leave the ICRC out; or this tap is ahead of the hardware that puts it in. A receiver that checks the ICRC drops " +
 			"all of these, so check whether it answers, and whether its setting is to ignore it. Corruption on this path can't be seen.",
 		Evidence: record.Evidence{

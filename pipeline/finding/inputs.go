@@ -10,6 +10,7 @@ func inputDamaged(f *Facts) []record.Finding {
 	var list []record.Evidence
 	var say []string
 	var read uint64
+	none := true // of them is a capture
 	for i := range f.Inputs {
 		in := &f.Inputs[i]
 		if in.Damage == nil {
@@ -17,6 +18,7 @@ func inputDamaged(f *Facts) []record.Finding {
 		}
 		say = append(say, in.Damage.Error())
 		read += in.Frames
+		none = none && in.Damage.NotCapture
 		if len(list) < maxListed {
 			list = append(list, record.Evidence{
 				{Key: "path", Value: in.Path}, {Key: "offset", Value: in.Damage.Offset}, {Key: "reason", Value: in.Damage.Reason}, {Key: "packets", Value: in.Frames},
@@ -35,10 +37,13 @@ func inputDamaged(f *Facts) []record.Finding {
 		title = count(uint64(len(say))) + " of " + plural(uint64(len(f.Inputs)), "input") + " can't be read to their end"
 		detail = listed(say) + ". This report covers the " + plural(read, "packet") + " before the damage; what came after is missing."
 	}
+	detail += " Check whether the capture is still being written, and how it was copied: a capturing program that is killed, or a full " +
+		"disk, ends a file in the middle of a record."
+	if none {
+		detail = "Nothing in it could be read. Check what it is: rocelens reads pcap, pcapng and ERF, also compressed by gzip or zstd."
+	}
 	return one(record.Finding{
-		Severity: record.Warning, Code: "input-damaged", Title: title,
-		Detail: detail + " Check whether the capture is still being written, and how it was copied: a capturing program that " +
-			"is killed, or a full disk, ends a file in the middle of a record.",
+		Severity: record.Warning, Code: "input-damaged", Title: title, Detail: detail,
 		Evidence: record.Evidence{{Key: "inputs", Value: list}, {Key: "damaged", Value: uint64(len(say))}},
 	})
 }

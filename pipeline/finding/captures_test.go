@@ -1,0 +1,304 @@
+package finding_test
+
+import (
+	"context"
+	"encoding/binary"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/finding"
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// analyze is the findings of captures, and what they were drawn from.
+func analyze(t *testing.T, cfg pipeline.Config, paths ...string) (*finding.Facts, []record.Finding) {
+	t.Helper()
+	src, err := capture.OpenAll(paths, capture.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	res, err := pipeline.Run(context.Background(), src, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &finding.Facts{Inputs: src.Inputs(), Result: res}
+	return f, finding.Find(f)
+}
+
+// above are the codes of findings at a severity or above.
+func above(all []record.Finding, s record.Severity) []string {
+	codes := []string{}
+	for _, f := range all {
+		if f.Severity >= s {
+			codes = append(codes, f.Code)
+		}
+	}
+	return codes
+}
+
+// twice are the captures that hold packets twice: RoCE packets, of which one
+// in two is a copy, but for those whose copy was lost.
+var twice = map[string]uint64{
+	"any_sll2_with_mirror_duplicates": 977,  // one direction
+	"merged_both_ends_aligned":        1108, // both
+}
+
+// TestCaptures holds the findings of every capture against its truth.
+func TestCaptures(t *testing.T) {
+	codes := finding.Codes()
+	for _, c := range capturetest.All(t) {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			truth := capturetest.LoadTruth(t, c)
+			f, all := analyze(t, pipeline.DefaultConfig(), c.Path)
+			got := above(all, record.Info)
+			if strings.Contains(truth.Description, "No faults injected") && len(above(all, record.Warning)) > 0 {
+				t.Errorf("a clean capture has %v", got)
+			}
+			for code, want := range map[string]bool{
+				"icrc-bad":          truth.Summary.ICRCBad > 0,
+				"truncated":         truth.Summary.SnaplenTruncated > 0,
+				"mirrored-twice":    twice[c.Name] > 0,
+				"icrc-not-computed": false, "no-roce": false, "roce-port": false, "input-damaged": false, "unknown-inner": false,
+				"vcrc-bad": false, "cnp-reserved": false, "unknown-link-type": false,
+			} {
+				if has := slices.Contains(got, code); has != want {
+					t.Errorf("%s: %v, want %v", code, has, want)
+				}
+			}
+			if f.Duplicates.Capture != twice[c.Name] {
+				t.Errorf("%d copies by the capture, want %d", f.Duplicates.Capture, twice[c.Name])
+			}
+			for i, f := range all {
+				row := slices.IndexFunc(codes, func(c finding.Code) bool { return c.Code == f.Code })
+				if row < 0 || !slices.Contains(codes[row].Severities, f.Severity) {
+					t.Errorf("%s with severity %s is not in the table", f.Code, f.Severity)
+				}
+				if slices.Index(got, f.Code) != i {
+					t.Errorf("%s twice", f.Code)
+				}
+				if row >= 0 {
+					for _, e := range f.Evidence {
+						if !strings.Contains(codes[row].Evidence, "`"+e.Key+"`") {
+							t.Errorf("%s: the evidence %s is not documented", f.Code, e.Key)
+						}
+					}
+				}
+				if strings.HasSuffix(f.Title, ".") || !strings.HasSuffix(f.Detail, ".") {
+					t.Errorf("%s: title %q, detail %q", f.Code, f.Title, f.Detail)
+				}
+			}
+		})
+	}
+}
+
+// TestPublic has captures and vectors by others, each with the one finding
+// that fits, and none where nothing is wrong.
+func TestPublic(t *testing.T) {
+	dir := filepath.Join(capturetest.NeedShared(t), "public")
+	for file, want := range map[string][]string{
+		"jorbo-fpga-network-stack/rocev2_hls_write_read_rawip.pcap": {"icrc-not-computed"},
+		"Cerebras-libtins/rocev2_test_expected_packets.pcap":        {"icrc-not-computed"},
+		"hwipl-smc-llc/smc_r_llc_rocev1.pcap":                       {"icrc-not-computed"},
+		"oferby-proxy/roce.pcap":                                    {},
+		"datenlord-open-rdma-driver/responser_test_vectors.pcap":    {},
+		"secdev-scapy/roce_uts_hexdumps.pcap":                       {},
+		"srinivaskoritala-rdma-softroce-demo/infiniband.pcap":       {},
+		"montybeatnik-rdma-roce-lab/test.pcap":                      {},
+		"the-tcpdump-group-tcpdump/ipoib.pcap":                      {"no-roce"},
+		"the-tcpdump-group-tcpdump/erspan-type-iii-ft-7.pcap":       {"no-roce", "unknown-inner"},
+		"zeek-zeek/mixed-vlan-mpls.pcap":                            {"no-roce"},
+	} {
+		_, all := analyze(t, pipeline.DefaultConfig(), filepath.Join(dir, file))
+		if got := above(all, record.Warning); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", file, got, want)
+		}
+	}
+}
+
+// frames reads a capture whole. The bytes are the caller's to change.
+func frames(t *testing.T, name string) []capture.Frame {
+	t.Helper()
+	src, err := capture.Open(capturetest.Get(t, name).Path, capture.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	var all []capture.Frame
+	err = pipeline.EachBatch(context.Background(), src, func(b *capture.Batch) error {
+		for _, f := range b.Frames {
+			f.Data = slices.Clone(f.Data)
+			all = append(all, f)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// write writes Ethernet frames as a pcap file, in the order of their times.
+func write(t *testing.T, all []capture.Frame) string {
+	t.Helper()
+	slices.SortStableFunc(all, func(a, b capture.Frame) int { return int(a.Time - b.Time) })
+	le := binary.LittleEndian
+	out := le.AppendUint32(nil, 0xa1b23c4d)
+	out = le.AppendUint32(out, 4<<16|2)
+	out = append(out, make([]byte, 8)...)
+	out = le.AppendUint32(out, 262144)
+	out = le.AppendUint32(out, uint32(capture.LinkEthernet))
+	for _, f := range all {
+		out = le.AppendUint32(out, uint32(f.Time/1e9))
+		out = le.AppendUint32(out, uint32(f.Time%1e9))
+		out = le.AppendUint32(out, uint32(len(f.Data)))
+		out = le.AppendUint32(out, max(f.OrigLen, uint32(len(f.Data))))
+		out = append(out, f.Data...)
+	}
+	path := filepath.Join(t.TempDir(), "made.pcap")
+	if err := os.WriteFile(path, out, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Where things are in an untagged Ethernet frame with IPv4 and UDP.
+const ip, udp, bth = 14, 34, 42
+
+// roce says whether it is one, with RoCEv2 inside.
+func roce(b []byte) bool {
+	return len(b) > bth+16 && binary.BigEndian.Uint16(b[12:]) == 0x0800 && b[ip] == 0x45 && b[ip+9] == 17 &&
+		binary.BigEndian.Uint16(b[udp+2:]) == 4791
+}
+
+// icrcAt is where the ICRC of such a frame is.
+func icrcAt(b []byte) int { return ip + int(binary.BigEndian.Uint16(b[ip+2:])) - 4 }
+
+// sign computes its ICRC, the simple way.
+func sign(b []byte) {
+	m := slices.Clone(b[:icrcAt(b)])
+	for _, i := range []int{ip + 1, ip + 8, ip + 10, ip + 11, udp + 6, udp + 7, bth + 4} {
+		m[i] = 0xff
+	}
+	m = append(slices.Repeat([]byte{0xff}, 8), m[ip:]...)
+	binary.LittleEndian.PutUint32(b[icrcAt(b):], crc32.ChecksumIEEE(m))
+}
+
+// change applies a function to the RoCE packets of a capture.
+func change(t *testing.T, name string, do func(b []byte)) []capture.Frame {
+	t.Helper()
+	all := frames(t, name)
+	n := 0
+	for i := range all {
+		if roce(all[i].Data) {
+			do(all[i].Data)
+			n++
+		}
+	}
+	if n == 0 {
+		t.Fatalf("%s has no RoCEv2 over IPv4 in plain Ethernet", name)
+	}
+	return all
+}
+
+// few keeps the first n RoCE packets alone.
+func few(all []capture.Frame, n int) []capture.Frame {
+	all = slices.DeleteFunc(all, func(f capture.Frame) bool { return !roce(f.Data) })
+	return all[:n]
+}
+
+// copies adds each frame once more, later, as change makes the copy.
+func copies(all []capture.Frame, later int64, change func(b []byte) []byte) []capture.Frame {
+	n := len(all)
+	for i := range n {
+		c := all[i]
+		c.Time += later
+		c.Data = change(slices.Clone(c.Data))
+		c.OrigLen += uint32(len(c.Data) - len(all[i].Data))
+		all = append(all, c)
+	}
+	return all
+}
+
+func same(b []byte) []byte { return b }
+
+// elsewhere is the frame behind a router: other MAC addresses, a VLAN, a TTL
+// less by one.
+func elsewhere(b []byte) []byte {
+	b[5] ^= 0x55
+	b[11] ^= 0x55
+	if binary.BigEndian.Uint16(b[12:]) == 0x0800 {
+		b[ip+8]--
+	}
+	return slices.Concat(b[:12], []byte{0x81, 0, 0x60, 7}, b[12:])
+}
+
+// TestMade has captures with one thing wrong, made from real ones, and others
+// that look like it and are right.
+func TestMade(t *testing.T) {
+	be := binary.BigEndian
+	constant := func(from byte) func([]byte) {
+		return func(b []byte) {
+			if b[ip+15] == from {
+				be.PutUint32(b[icrcAt(b):], 0xdeadbeef)
+			}
+		}
+	}
+	both := func(b []byte) { constant(1)(b); constant(2)(b) }
+	setID := func(id uint16) func([]byte) {
+		return func(b []byte) { be.PutUint16(b[ip+4:], id); sign(b) }
+	}
+	moved := func(b []byte) { be.PutUint16(b[udp+2:], 1021); sign(b) }
+	for name, tc := range map[string]struct {
+		frames []capture.Frame
+		want   []string // above info
+		info   []string
+	}{
+		"nothing":             {change(t, "rc_write_1024", func([]byte) {}), nil, nil},
+		"no ICRC, one sender": {change(t, "rc_write_1024", constant(1)), []string{"icrc-not-computed"}, nil},
+		"no ICRC, random": {change(t, "rc_write_1024", func(b []byte) {
+			be.PutUint32(b[icrcAt(b):], be.Uint32(b[bth+8:])*2654435761)
+		}), []string{"icrc-not-computed"}, nil},
+		"no ICRC, both, few of one":      {few(change(t, "rc_write_1024", both), 20), []string{"icrc-not-computed"}, nil},
+		"no ICRC, two packets":           {few(change(t, "rc_write_1024", both), 2), []string{"icrc-bad"}, nil},
+		"no ICRC, three packets":         {few(change(t, "rc_write_1024", both), 3), []string{"icrc-not-computed"}, nil},
+		"no ICRC here, corruption there": {change(t, "corrupt_send_acks", constant(1)), []string{"icrc-bad", "icrc-not-computed", "malformed"}, nil},
+		"port 1021":                      {change(t, "rc_write_1024", moved), []string{"roce-port"}, nil},
+		"one direction to port 1021": {change(t, "rc_write_1024", func(b []byte) {
+			if b[ip+15] == 2 {
+				moved(b)
+			}
+		}), []string{"roce-port"}, nil},
+		"twice, elsewhere":             {copies(frames(t, "rc_write_1024"), 40_000, elsewhere), []string{"mirrored-twice"}, nil},
+		"twice, the same place":        {copies(frames(t, "rc_write_1024"), 40_000, same), []string{"mirrored-twice"}, nil},
+		"twice, late":                  {copies(frames(t, "rc_write_1024"), 9_000_000, same), []string{"mirrored-twice"}, nil},
+		"twice, too late":              {copies(frames(t, "rc_write_1024"), 11_000_000, same), nil, nil},
+		"twice, with losses":           {copies(frames(t, "loss_before_write_1pct"), 40_000, same), []string{"mirrored-twice"}, nil},
+		"twice, IPv6":                  {copies(frames(t, "rc_write_ipv6"), 40_000, elsewhere), []string{"mirrored-twice"}, nil},
+		"twice, ID 0":                  {copies(change(t, "loss_after_send_1pct", setID(0)), 40_000, same), []string{"mirrored-twice"}, nil},
+		"twice, ID constant":           {copies(change(t, "rc_write_1024", setID(7)), 40_000, same), []string{"mirrored-twice"}, nil},
+		"thrice":                       {copies(copies(frames(t, "rc_write_1024"), 40_000, same), 400_000, same), []string{"mirrored-twice"}, nil},
+		"retransmissions":              {frames(t, "loss_after_send_1pct"), nil, nil},
+		"retransmissions, ID 0":        {change(t, "loss_after_send_1pct", setID(0)), nil, nil},
+		"retransmissions, ID constant": {change(t, "loss_after_send_1pct", setID(7)), nil, nil},
+	} {
+		f, all := analyze(t, pipeline.DefaultConfig(), write(t, tc.frames))
+		if got := above(all, record.Warning); !slices.Equal(got, append([]string{}, tc.want...)) {
+			t.Errorf("%s: %v, want %v; duplicates %+v", name, got, tc.want, f.Duplicates)
+			for _, f := range all {
+				t.Logf("%+v", f)
+			}
+		}
+		if got := above(all, record.Info); len(got) != len(tc.want)+len(tc.info) {
+			t.Errorf("%s: all of %v", name, got)
+		}
+	}
+}
