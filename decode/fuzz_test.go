@@ -43,6 +43,10 @@ func FuzzDecode(f *testing.F) {
 		d.Decode(&fr, &p)
 		d.VerifyICRC(&p)
 		checkPacket(t, &p)
+		if p.Kind != decode.KindUDP && d.ProbeRoCE(&p) != decode.NotRoCE {
+			t.Fatalf("%v is taken for RoCEv2 at another port", p.Kind)
+		}
+		d.ProbeRoCE(&p)
 		var fresh decode.Packet
 		d.Decode(&fr, &fresh)
 		if fresh.Kind != p.Kind || fresh.Err != p.Err || fresh.Encap != p.Encap || len(fresh.Layers()) != len(p.Layers()) {

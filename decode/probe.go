@@ -13,9 +13,9 @@ const (
 // ProbeRoCE says whether a UDP packet that is not RoCEv2 by its port is so by
 // its bytes. It leaves p as it was.
 //
-// Where a BTH would be, 15 bits must be zero and the opcode one of 110: one
-// random packet in 75,000 comes as far as the ICRC, so that it costs next to
-// nothing on other traffic.
+// Where a BTH would be, 17 bits must be zero and the opcode one of 89: of
+// random packets one in 370,000 comes as far as the ICRC, so that it costs next
+// to nothing on other traffic.
 func (d *Decoder) ProbeRoCE(p *Packet) Likeness {
 	start := int(p.l4Off) + udpLen
 	if p.Kind != KindUDP || p.off != start || p.Flags&(Malformed|Fragment|IPOptions) != 0 {
