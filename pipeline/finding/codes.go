@@ -159,9 +159,31 @@ versions. The codes and the keys of their evidence are a contract; titles and de
 	}
 	for i := range codes {
 		c := &codes[i]
-		b.WriteString("\n## " + c.Code + "\n\n" + c.Meaning + "\n\nCheck next: " + strings.ToLower(c.Check[:1]) + c.Check[1:] + "\n\nEvidence: " + c.Evidence + ".\n")
+		b.WriteString("\n## " + c.Code + "\n\n" + wrap(c.Meaning) + "\n" +
+			wrap("Check next: "+strings.ToLower(c.Check[:1])+c.Check[1:]) + "\n" + wrap("Evidence: "+c.Evidence+"."))
 	}
 	return b.String()
+}
+
+// wrap breaks a paragraph into lines.
+func wrap(s string) string {
+	const width = 118
+	var b strings.Builder
+	col := 0
+	for _, word := range strings.Fields(s) {
+		switch {
+		case col == 0:
+		case col+1+len(word) > width:
+			b.WriteByte('\n')
+			col = 0
+		default:
+			b.WriteByte(' ')
+			col++
+		}
+		b.WriteString(word)
+		col += len(word)
+	}
+	return b.String() + "\n"
 }
 
 func (c *Code) severities() string {

@@ -51,15 +51,6 @@ func Find(f *Facts) []record.Finding {
 	return all
 }
 
-// Worst is the severity of the worst finding, 0 where there is none.
-func Worst(all []record.Finding) record.Severity {
-	var worst record.Severity
-	for i := range all {
-		worst = max(worst, all[i].Severity)
-	}
-	return worst
-}
-
 // maxListed bounds the lists in a finding (senders, ports, ...): who has more
 // of them has one cause, and not that many.
 const maxListed = 8

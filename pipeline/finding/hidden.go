@@ -14,7 +14,7 @@ import (
 // noRoCE says that there is none, what there is instead, and what that may
 // mean.
 func noRoCE(f *Facts) []record.Finding {
-	if f.RoCE.Total() > 0 || len(proven(&f.Ports)) > 0 {
+	if f.RoCE.Total() > 0 || movedRoCE(&f.Ports) {
 		return nil
 	}
 	if f.Packets == 0 {
@@ -86,11 +86,11 @@ func proven(t *pipeline.Ports) []pipeline.Port {
 			rows = append(rows, r)
 		}
 	}
-	if len(rows) == 0 && t.Other.Proven > 0 {
-		rows = append(rows, t.Other)
-	}
 	return rows
 }
+
+// movedRoCE says whether there is RoCEv2 at another port.
+func movedRoCE(t *pipeline.Ports) bool { return len(proven(t)) > 0 || t.Other.Proven > 0 }
 
 // minLike is how many packets with the looks of RoCEv2 make it worth a hint.
 const minLike = 3
@@ -110,31 +110,35 @@ func like(f *Facts) []pipeline.Port {
 
 // rocePort says that RoCEv2 goes to another port than the assigned one.
 func rocePort(f *Facts) []record.Finding {
-	rows := proven(&f.Ports)
-	sure := len(rows) > 0
-	if !sure {
-		rows = like(f)
-	}
-	if len(rows) == 0 {
+	sure := movedRoCE(&f.Ports)
+	var rows []pipeline.Port
+	if sure {
+		rows = append(proven(&f.Ports), f.Ports.Other) // which may be empty
+	} else if rows = like(f); len(rows) == 0 {
 		return nil
 	}
-	var list []record.Evidence
+	list := []record.Evidence{}
 	var ports []string
 	var n uint64
-	first := rows[0].First
+	var first record.FrameRef
 	for i := range rows {
 		r := &rows[i]
-		n += r.Proven
+		here := r.Proven
 		if !sure {
-			n += r.Like
+			here = r.Like
 		}
-		if r.First.Before(first) {
+		if here == 0 {
+			continue
+		}
+		if n == 0 || r.First.Before(first) {
 			first = r.First
 		}
-		if r.Port != 0 {
-			ports = append(ports, strconv.Itoa(int(r.Port)))
+		n += here
+		if r.Port == 0 { // all others
+			continue
 		}
-		if i < maxListed {
+		ports = append(ports, strconv.Itoa(int(r.Port)))
+		if len(list) < maxListed {
 			list = append(list, record.Evidence{
 				{Key: "port", Value: uint64(r.Port)}, {Key: "proven", Value: r.Proven}, {Key: "like", Value: r.Like}, {Key: "like_from_4791", Value: r.LikeFromRoCE},
 			})
@@ -142,32 +146,26 @@ func rocePort(f *Facts) []record.Finding {
 	}
 	finding := record.Finding{
 		Severity: record.Warning, Code: "roce-port",
-		Title: "RoCEv2 goes to UDP port " + listed(ports) + " here, and this report leaves it out: analyse again with --roce-port " + flagPorts(ports),
-		Detail: plural(n, "packet") + " to that port have the headers of RoCEv2 and an ICRC that is right. The assigned port is 4791; switches and NICs classify RoCE by " +
-			"it, so check that the ECN and PFC settings of this network name the other one.",
+		Detail: plural(n, "packet") + " have the headers of RoCEv2 and an ICRC that is right, so it is no chance. The assigned port is 4791, and switches and NICs " +
+			"classify RoCE by it: check that the ECN and PFC settings of this network name the other one.",
 		Evidence: record.Evidence{
-			{Key: "packets", Value: n}, {Key: "ports", Value: list}, {Key: "ports_with_roce", Value: uint64(len(rows))},
+			{Key: "packets", Value: n}, {Key: "ports", Value: list}, {Key: "ports_with_roce", Value: uint64(len(ports))},
 			{Key: "proven_at_other_ports", Value: f.Ports.Other.Proven}, {Key: "first", Value: first},
 		},
 	}
-	if !sure {
+	flag := "--roce-port " + strings.Join(ports[:min(len(ports), maxListed)], ",")
+	switch {
+	case !sure:
 		finding.Severity = record.Info
-		finding.Title = plural(n, "packet") + " to UDP port " + listed(ports) + " may be RoCEv2: see whether --roce-port " + flagPorts(ports) + " makes sense of them"
-		finding.Detail = "Their headers have the form of RoCEv2, but no ICRC proves it: it is cut off, or wrong. Some stacks answer to the port that the request came from " +
-			"instead of to 4791."
+		finding.Title = plural(n, "packet") + " to UDP port " + listed(ports) + " may be RoCEv2: see whether " + flag + " makes sense of them"
+		finding.Detail = "Their headers have the form of RoCEv2, but no ICRC proves it: it is cut off, or wrong. Some stacks answer to the port that the " +
+			"request came from instead of to 4791."
+	case len(ports) == 0:
+		finding.Title = "RoCEv2 goes to many UDP ports other than 4791 here, and this report leaves it out: name them with --roce-port"
+	default:
+		finding.Title = "RoCEv2 goes to UDP port " + listed(ports) + " here, and this report leaves it out: analyse again with " + flag
 	}
 	return one(finding)
-}
-
-func flagPorts(ports []string) string {
-	s := ""
-	for i, p := range ports[:min(len(ports), maxListed)] {
-		if i > 0 {
-			s += ","
-		}
-		s += p
-	}
-	return s
 }
 
 func unknownLinkType(f *Facts) []record.Finding {
@@ -226,7 +224,7 @@ func innerName(t *pipeline.InnerType) string {
 
 // unknownInner says that something in tunnels or behind tags is not decoded.
 func unknownInner(f *Facts) []record.Finding {
-	var list []record.Evidence
+	list := []record.Evidence{}
 	var say []string
 	var n uint64
 	var rows []pipeline.InnerType

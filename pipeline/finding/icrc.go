@@ -40,6 +40,7 @@ func computing(t *pipeline.Senders) (bad, not []pipeline.Sender) {
 
 // senders is the evidence on senders with a bad ICRC, and what to say of them.
 func senders(all []pipeline.Sender) (list []record.Evidence, say []string, bad uint64, first record.FrameRef) {
+	list = []record.Evidence{}
 	for i := range all {
 		s := &all[i]
 		checked := s.Good + s.Bad

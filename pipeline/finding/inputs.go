@@ -7,7 +7,7 @@ import (
 
 // inputDamaged says that an input could not be read to its end.
 func inputDamaged(f *Facts) []record.Finding {
-	var list []record.Evidence
+	list := []record.Evidence{}
 	var say []string
 	var read uint64
 	none := true // of them is a capture
@@ -50,7 +50,7 @@ func inputDamaged(f *Facts) []record.Finding {
 
 // captureDrops says that the capture itself lost packets.
 func captureDrops(f *Facts) []record.Finding {
-	var list []record.Evidence
+	list := []record.Evidence{}
 	var say []string
 	var drops uint64
 	for i := range f.Inputs {
@@ -82,7 +82,7 @@ func mirroredTwice(f *Facts) []record.Finding {
 	if len(d.Doubled) == 0 {
 		return nil
 	}
-	var list []record.Evidence
+	list := []record.Evidence{}
 	var say []string
 	var packets, copies uint64
 	first := d.Doubled[0].First

@@ -1,0 +1,134 @@
+package finding_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/finding"
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// facts is a capture of 1,000 RoCE packets with nothing wrong.
+func facts() *finding.Facts {
+	r := &pipeline.Result{}
+	r.Packets, r.Bytes = 1000, 1_000_000
+	r.RoCE.V2IPv4, r.ICRC.Good = 1000, 1000
+	r.Kinds[decode.KindRoCEv2] = 1000
+	return &finding.Facts{Inputs: []capture.Input{{Path: "a.pcap", Format: capture.FormatPcap, Frames: 1000}}, Result: r}
+}
+
+// TestRules has what no capture at hand shows.
+func TestRules(t *testing.T) {
+	drops, none := uint64(7), uint64(0)
+	sender := func(i uint64, good, bad uint64, low, high uint32) pipeline.Sender {
+		return pipeline.Sender{Addr: decode.Addr{Lo: 0xffff_0a000000 + i}, AddrKind: decode.AddrIPv4, Good: good, Bad: bad, LowBad: low, HighBad: high}
+	}
+	with := func(f *finding.Facts, all ...pipeline.Sender) {
+		f.Senders.N = copy(f.Senders.Rows[:], all)
+	}
+	instead := func(f *finding.Facts, k decode.Kind) {
+		f.RoCE, f.Kinds = pipeline.RoCE{}, [256]uint64{}
+		f.Kinds[k] = 1000
+	}
+	inner := func(f *finding.Facts, types ...uint32) {
+		for i, typ := range types {
+			f.Inner.Rows[i] = pipeline.InnerType{Layer: decode.LayerEthernet, Type: typ, Count: 5}
+		}
+		f.Inner.N = len(types)
+	}
+	for _, tc := range []struct {
+		name string
+		set  func(f *finding.Facts)
+		want string   // severity and code, several with commas
+		has  []string // in title or detail
+	}{
+		{"nothing", func(*finding.Facts) {}, "", nil},
+		{"drops", func(f *finding.Facts) { f.Inputs[0].Drops = &drops }, "warning capture-drops", []string{"lost 7 packets", "a.pcap (7)"}},
+		{"no drops", func(f *finding.Facts) { f.Inputs[0].Drops = &none }, "", nil},
+		{"VCRC", func(f *finding.Facts) { f.VCRC = pipeline.CRC{Good: 9, Bad: 1} }, "warning vcrc-bad", []string{"1 of 10 InfiniBand packets with a bad VCRC (10.0 %)", "last link"}},
+		{"no VCRC", func(f *finding.Facts) { f.VCRC = pipeline.CRC{Bad: 10} }, "warning vcrc-bad", []string{"does not keep it"}},
+		{"cut and no capture", func(f *finding.Facts) {
+			f.Inputs = append(f.Inputs, capture.Input{Path: "b"}, capture.Input{Path: "c"})
+			f.Inputs[0].Damage = &capture.DamagedError{Path: "a.pcap", Offset: 9, Reason: "cut"}
+			f.Inputs[1].Damage = &capture.DamagedError{Path: "b", NotCapture: true, Reason: "text"}
+		}, "warning input-damaged", []string{"2 of 3 inputs", "a.pcap: damaged at byte 9: cut, b: text", "1,000 packets"}},
+		{"one sender of two", func(f *finding.Facts) { with(f, sender(1, 990, 10, 1, 9), sender(2, 0, 100, 5, 5)) },
+			"critical icrc-bad, warning icrc-not-computed", []string{"10 packets have a bad ICRC", "10.0.0.1 (10 of 1,000, 1.0 %)", "10.0.0.2 does not compute", "always 0x00000005"}},
+		{"two packets, both bad", func(f *finding.Facts) { with(f, sender(1, 0, 2, 5, 5)) }, "critical icrc-bad", nil},
+		{"three, not constant", func(f *finding.Facts) { with(f, sender(1, 0, 3, 5, 6)) }, "warning icrc-not-computed", []string{"wrong in all 3 packets"}},
+		{"few of each, one constant", func(f *finding.Facts) { with(f, sender(1, 0, 1, 0, 0), sender(2, 0, 1, 0, 0), sender(3, 0, 1, 0, 0)) },
+			"warning icrc-not-computed", []string{"3 senders do not compute", "10.0.0.1, 10.0.0.2, 10.0.0.3"}},
+		{"few of each, no constant", func(f *finding.Facts) { with(f, sender(1, 0, 1, 1, 1), sender(2, 0, 1, 2, 2), sender(3, 0, 1, 3, 3)) }, "critical icrc-bad", nil},
+		{"senders beyond the table", func(f *finding.Facts) { f.Senders.Other = sender(0, 100, 3, 1, 2) }, "critical icrc-bad", []string{"senders that are not told apart (3 of 103)"}},
+		{"LLDP behind a tag", func(f *finding.Facts) { inner(f, 0x88cc, 0x8809) }, "", nil},
+		{"MACsec and a vendor's tag", func(f *finding.Facts) { inner(f, 0x88cc, 0x88e5, 0xabcd) },
+			"warning unknown-inner", []string{"10 packets", "ethertype 0x88e5 (MACsec, encrypted) (5), ethertype 0xabcd (5)"}},
+		{"link type", func(f *finding.Facts) {
+			f.Kinds[decode.KindUnknownLink] = 3
+			f.UnknownLinks = pipeline.LinkCounts{Link: [8]capture.LinkType{147}, Count: [8]uint64{2}, N: 1, Other: 1}
+		}, "warning unknown-link-type", []string{"147 (2), others (1)"}},
+		{"CNP", func(f *finding.Facts) { f.Flags[9] = 1 }, "info cnp-reserved", []string{"1 CNP whose"}},
+		{"empty", func(f *finding.Facts) { *f.Result = pipeline.Result{} }, "warning no-roce", []string{"the capture is empty"}},
+		{"empty and damaged", func(f *finding.Facts) {
+			*f.Result = pipeline.Result{}
+			f.Inputs[0].Damage = &capture.DamagedError{Path: "a.pcap", Reason: "cut"}
+		}, "warning input-damaged", nil},
+		{"iWARP", func(f *finding.Facts) { instead(f, decode.KindIWARP) }, "warning no-roce", []string{"1,000 iWARP", "RDMA over TCP"}},
+		{"UDP", func(f *finding.Facts) { instead(f, decode.KindUDP) }, "warning no-roce", []string{"--roce-port", "mirror port"}},
+		{"looks like it", func(f *finding.Facts) {
+			instead(f, decode.KindUDP)
+			f.Ports.N, f.Ports.Rows[0] = 1, pipeline.Port{Port: 1021, Like: 600}
+		}, "warning no-roce, info roce-port", []string{"--roce-port 1021 makes sense"}},
+		{"looks like it, rarely", func(f *finding.Facts) {
+			instead(f, decode.KindUDP)
+			f.Ports.N, f.Ports.Rows[0] = 1, pipeline.Port{Port: 1021, Like: 100, LikeFromRoCE: 99}
+		}, "warning no-roce", nil},
+		{"is it, at two ports", func(f *finding.Facts) {
+			instead(f, decode.KindUDP)
+			f.Ports.N, f.Ports.Rows[0], f.Ports.Rows[1] = 2, pipeline.Port{Port: 1021, Proven: 1}, pipeline.Port{Port: 1022, Proven: 2}
+		}, "warning roce-port", []string{"--roce-port 1021,1022", "3 packets have"}},
+		{"is it, at too many ports", func(f *finding.Facts) {
+			instead(f, decode.KindUDP)
+			f.Ports.Other = pipeline.Port{Proven: 9}
+		}, "warning roce-port", []string{"many UDP ports"}},
+	} {
+		f := facts()
+		tc.set(f)
+		all := finding.Find(f)
+		var got []string
+		said := ""
+		for _, f := range all {
+			got = append(got, f.Severity.String()+" "+f.Code)
+			said += f.Title + ". " + f.Detail + " "
+		}
+		if s := strings.Join(got, ", "); s != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, s, tc.want)
+		}
+		for _, s := range tc.has {
+			if !strings.Contains(said, s) {
+				t.Errorf("%s: %q is not in %q", tc.name, s, said)
+			}
+		}
+		if again := finding.Find(f); len(again) != len(all) {
+			t.Errorf("%s: another result the second time", tc.name)
+		}
+	}
+}
+
+// TestWorstFirst: the order is by severity, and then that of the rules.
+func TestWorstFirst(t *testing.T) {
+	f := facts()
+	drops := uint64(1)
+	f.Inputs[0].Drops = &drops
+	f.Inputs[0].Damage = &capture.DamagedError{Path: "a.pcap", Reason: "cut"}
+	f.Flags[0] = 5 // snapped
+	f.Senders.N, f.Senders.Rows[0] = 1, pipeline.Sender{Good: 5, Bad: 1}
+	all := finding.Find(f)
+	if got, want := above(all, record.Info), []string{"icrc-bad", "input-damaged", "capture-drops", "truncated"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
