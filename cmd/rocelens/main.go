@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // code of its own.
 func split(err error) []error {
 	var coded *codeError
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the outermost alone is taken apart
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok || !errors.As(err, &coded) {
 		return []error{err}
 	}

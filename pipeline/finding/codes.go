@@ -52,7 +52,7 @@ func Codes() []Code {
 		{
 			Code: "icrc-not-computed", Severities: warning,
 			Summary:  "a sender that leaves the ICRC out",
-			Meaning:  "Not one ICRC of that sender is right, and there are at least three. One with fewer is counted in if its ICRC is a constant that was seen three times in all. Often the ICRC is a constant, and the finding names it.",
+			Meaning:  "Not one ICRC of that sender is right, and there are at least three. One with fewer is counted in if its ICRC is a constant that was seen three times in all. Often the ICRC is a constant, and the finding names it. Where it is none, the sender may compute it wrongly, or a device on the way may rewrite addresses or ports, which the ICRC covers.",
 			Check:    "Whether the receivers answer: one that checks the ICRC drops every packet. FPGA and programmable-switch stacks often leave it out; a tap ahead of the hardware that puts it in sees the same.",
 			Evidence: "`bad`, `senders` (`addr`, `bad`, `checked`, `share`, and `constant` where it is one), `senders_not_computing`, `first`",
 		},

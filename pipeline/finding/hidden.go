@@ -197,11 +197,9 @@ var harmless = map[uint32]bool{
 	0x0842: true, // wake on LAN
 	0x8809: true, // slow protocols: LACP
 	0x8863: true, // PPPoE discovery
-	0x8874: true, // Broadcom's link probes
 	0x888e: true, // 802.1X
-	0x88b7: true, // vendors' control protocols (OUI extended)
 	0x88cc: true, // LLDP
-	0x88e3: true, // MRP
+	0x88e3: true, // MRP (media redundancy)
 	0x88f5: true, // MVRP
 	0x88f7: true, // PTP
 	0x8902: true, // connectivity fault management

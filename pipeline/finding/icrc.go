@@ -116,20 +116,23 @@ func icrcNotComputed(f *Facts) []record.Finding {
 		names = append(names, address(rows[i].Addr, rows[i].AddrKind))
 		constant = constant && rows[i].LowBad == rows[0].LowBad && rows[i].HighBad == rows[0].LowBad
 	}
-	who, value, all := names[0]+" does", "", ""
+	title, detail := names[0]+" does", ""
 	if len(names) > 1 {
-		who = count(uint64(len(names))) + " senders do"
-		all = "They are " + listed(names) + ". "
+		title = count(uint64(len(names))) + " senders do"
+		detail = "They are " + listed(names) + ". "
 	}
+	title += " not compute the ICRC"
 	if constant {
-		value = " (always " + hex(uint64(rows[0].LowBad), 8) + ")"
+		title += ": it is always " + hex(uint64(rows[0].LowBad), 8) + ", in " + plural(bad, "packet")
+	} else {
+		title += ", or not rightly: it is wrong in all " + plural(bad, "packet")
+		detail += "A device that rewrites addresses or ports on the way has the same effect. "
 	}
+	detail += "FPGA and programmable-switch stacks often leave the ICRC out; a tap that is ahead of the hardware that puts it in sees the same. " +
+		"A receiver that checks the ICRC drops all of these: check whether it answers, and whether it is set to ignore the ICRC. " +
+		"Corruption on this path can't be seen."
 	return one(record.Finding{
-		Severity: record.Warning, Code: "icrc-not-computed",
-		Title: who + " not compute the ICRC: it is wrong in all " + count(bad) + " packets" + value,
-		Detail: all + "That is more likely than that every packet was changed. FPGA and programmable-switch " +
-			"stacks often leave the ICRC out; or this tap is ahead of the hardware that puts it in. A receiver that checks the ICRC drops " +
-			"all of these, so check whether it answers, and whether its setting is to ignore it. Corruption on this path can't be seen.",
+		Severity: record.Warning, Code: "icrc-not-computed", Title: title, Detail: detail,
 		Evidence: record.Evidence{
 			{Key: "bad", Value: bad},
 			{Key: "senders", Value: list},

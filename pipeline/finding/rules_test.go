@@ -57,9 +57,9 @@ func TestRules(t *testing.T) {
 			f.Inputs[1].Damage = &capture.DamagedError{Path: "b", NotCapture: true, Reason: "text"}
 		}, "warning input-damaged", []string{"2 of 3 inputs", "a.pcap: damaged at byte 9: cut, b: text", "1,000 packets"}},
 		{"one sender of two", func(f *finding.Facts) { with(f, sender(1, 990, 10, 1, 9), sender(2, 0, 100, 5, 5)) },
-			"critical icrc-bad, warning icrc-not-computed", []string{"10 packets have a bad ICRC", "10.0.0.1 (10 of 1,000, 1.0 %)", "10.0.0.2 does not compute", "always 0x00000005"}},
+			"critical icrc-bad, warning icrc-not-computed", []string{"10 packets have a bad ICRC", "10.0.0.1 (10 of 1,000, 1.0 %)", "10.0.0.2 does not compute the ICRC: it is always 0x00000005, in 100 packets"}},
 		{"two packets, both bad", func(f *finding.Facts) { with(f, sender(1, 0, 2, 5, 5)) }, "critical icrc-bad", nil},
-		{"three, not constant", func(f *finding.Facts) { with(f, sender(1, 0, 3, 5, 6)) }, "warning icrc-not-computed", []string{"wrong in all 3 packets"}},
+		{"three, not constant", func(f *finding.Facts) { with(f, sender(1, 0, 3, 5, 6)) }, "warning icrc-not-computed", []string{"does not compute the ICRC, or not rightly: it is wrong in all 3 packets", "rewrites addresses"}},
 		{"few of each, one constant", func(f *finding.Facts) { with(f, sender(1, 0, 1, 0, 0), sender(2, 0, 1, 0, 0), sender(3, 0, 1, 0, 0)) },
 			"warning icrc-not-computed", []string{"3 senders do not compute", "10.0.0.1, 10.0.0.2, 10.0.0.3"}},
 		{"few of each, no constant", func(f *finding.Facts) { with(f, sender(1, 0, 1, 1, 1), sender(2, 0, 1, 2, 2), sender(3, 0, 1, 3, 3)) }, "critical icrc-bad", nil},
