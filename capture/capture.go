@@ -7,6 +7,8 @@ package capture
 import (
 	"fmt"
 	"strconv"
+	"unicode"
+	"unicode/utf8"
 )
 
 // BatchFrames is the most frames that one Batch holds. It is large enough that
@@ -150,14 +152,26 @@ type DamagedError struct {
 func (e *DamagedError) Unwrap() error { return e.cause }
 
 func (e *DamagedError) Error() string {
+	path := PathText(e.Path)
 	if e.NotCapture {
-		return e.Path + ": " + e.Reason
+		return path + ": " + e.Reason
 	}
 	where := "byte " + strconv.FormatInt(e.Offset, 10)
 	if e.Decompressed {
 		where += " of the decompressed data"
 	}
-	return fmt.Sprintf("%s: damaged at %s: %s", e.Path, where, e.Reason)
+	return fmt.Sprintf("%s: damaged at %s: %s", path, where, e.Reason)
+}
+
+// PathText is a path as it may be shown: one with control characters or broken
+// UTF-8 in it is quoted, so that it can't control a terminal.
+func PathText(path string) string {
+	for _, r := range path {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return strconv.Quote(path)
+		}
+	}
+	return path
 }
 
 // Format is a capture file format.

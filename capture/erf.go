@@ -182,7 +182,7 @@ const (
 )
 
 // probeERF judges the first bytes of an input; all says that there are no more.
-// A cut last record counts for the format if its header is there.
+// At least one record must be whole.
 func probeERF(head []byte, all bool) verdict {
 	var before int64
 	for i := range erfProbe {
@@ -219,10 +219,13 @@ func probeERF(head []byte, all bool) verdict {
 			}
 		}
 		if len(record) < size {
-			if all {
-				return yes
+			switch {
+			case !all:
+				return maybe
+			case i == 0: // text passes for the beginning of a record too easily
+				return no
 			}
-			return maybe
+			return yes
 		}
 		head = head[size:]
 	}

@@ -1,8 +1,6 @@
 package capture
 
 import (
-	"errors"
-	"io"
 	"runtime/debug"
 )
 
@@ -75,9 +73,9 @@ func (f *File) shrink(size int64) {
 		end = fd.frames[fd.count].Offset
 	}
 	f.mapped.data = f.mapped.data[:size]
-	if errors.Is(f.err, io.EOF) || end < f.pos || f.pos > size {
-		f.pos = min(end, size)
-		f.damage(f.pos, cutWhileRead, nil)
+	if f.err != nil || end < f.pos || f.pos > size {
+		f.pos = end
+		f.damage(end, cutWhileRead, nil)
 	}
 }
 

@@ -126,7 +126,10 @@ func TestDirectory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(below, "z"), pcapOf(1, 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := openAll(t, DefaultConfig(), dir)
+	cfg := DefaultConfig()
+	var skipped []string
+	cfg.Skipped = func(path, _ string) { skipped = append(skipped, filepath.Base(path)) }
+	s := openAll(t, cfg, dir)
 	frames, err := readAll(t, s)
 	if err != io.EOF {
 		t.Error(err)
@@ -138,7 +141,15 @@ func TestDirectory(t *testing.T) {
 	for _, in := range s.Inputs() {
 		names = append(names, filepath.Base(in.Path))
 	}
-	if diff := gocmp.Diff([]string{"b.txt", "c.gz", "a", "f"}, names); diff != "" {
+	// What is named like a capture is expected to be one; all else is left out,
+	// and said to be.
+	if diff := gocmp.Diff([]string{"b.txt", "c.gz", "a", "d.pcap", "f"}, names); diff != "" {
+		t.Error(diff)
+	}
+	if d := s.Inputs()[3].Damage; d == nil || !d.NotCapture {
+		t.Errorf("d.pcap: %v", d)
+	}
+	if diff := gocmp.Diff([]string{"below", "e", "g"}, skipped); diff != "" {
 		t.Error(diff)
 	}
 	if _, single := openAll(t, DefaultConfig(), below).(*File); !single {

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,12 @@ type Config struct {
 	// Stdin is what the path - reads. It is not closed.
 	Stdin io.Reader
 	Map   MapPolicy
+	// Context interrupts waiting for pipes and terminals when it ends; nil
+	// waits for ever. Reading then gives ErrInterrupted.
+	Context context.Context
+	// Skipped is told of each entry of a directory that is left out, and why.
+	// nil tells nobody.
+	Skipped func(path, why string)
 }
 
 // DefaultConfig reads the process's standard input for -, and maps what can be
@@ -55,7 +62,11 @@ func Open(path string, cfg Config) (*File, error) {
 	if info.IsDir() {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("is a directory")}
 	}
-	file, err := os.Open(path)
+	open := os.Open
+	if !info.Mode().IsRegular() {
+		open = func(path string) (*os.File, error) { return openWaiting(cfg.Context, path) }
+	}
+	file, err := open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +80,7 @@ func Open(path string, cfg Config) (*File, error) {
 	} else {
 		f.live = true
 	}
-	f.start(file)
+	f.start(newInterruptible(cfg.Context, file))
 	if f.mappable(cfg.Map) && (cfg.Map == MapAlways || finished(file, info)) {
 		if m, err := mapFile(file, f.in.Size); err == nil { // else it is read
 			f.mapped, f.tail = m, nil
@@ -89,7 +100,7 @@ func openStdin(cfg Config) (*File, error) {
 			f.in.Size = info.Size()
 		}
 	}
-	f.start(cfg.Stdin)
+	f.start(newInterruptible(cfg.Context, cfg.Stdin))
 	return f, nil
 }
 

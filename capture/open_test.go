@@ -196,7 +196,7 @@ func TestNoAllocation(t *testing.T) {
 				t.Errorf("%s, policy %d: %v allocations a batch", name, policy, allocs)
 			}
 		}
-		s, err := OpenAll([]string{path, path}, DefaultConfig())
+		s, err := OpenAll([]string{path, writeFile(t, "g", file)}, DefaultConfig())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // OpenAll opens the inputs that paths name and merges them by time. A directory
@@ -32,6 +34,7 @@ func OpenAll(paths []string, cfg Config) (Source, error) {
 		return nil, err
 	}
 	stdin := false
+	var named []os.FileInfo
 	for _, path := range paths {
 		if path == stdinPath {
 			if stdin {
@@ -52,6 +55,12 @@ func OpenAll(paths []string, cfg Config) (Source, error) {
 		if err != nil {
 			return fail(err)
 		}
+		for i, other := range named {
+			if os.SameFile(info, other) {
+				return fail(fmt.Errorf("%s and %s are the same: each input is read once", PathText(paths[i]), PathText(path)))
+			}
+		}
+		named = append(named, info)
 		if info.IsDir() {
 			found, err := scan(path, cfg)
 			if err != nil {
@@ -99,22 +108,26 @@ func scan(dir string, cfg Config) ([]mergeInput, error) {
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
 		info, err := os.Stat(path) // what a link points to
-		if errors.Is(err, os.ErrNotExist) {
-			continue // a dangling link, or a file that has just gone
-		}
-		if err != nil {
-			return nil, err
-		}
-		if !info.Mode().IsRegular() {
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			cfg.skipped(path, "a link that leads nowhere")
+			continue
+		case err != nil:
+			found = append(found, unreadable(path, err))
+			continue
+		case !info.Mode().IsRegular():
+			cfg.skipped(path, "not a regular file")
 			continue
 		}
 		in, err := peek(path, cfg)
 		if err != nil {
-			return nil, err
+			in = unreadable(path, err)
 		}
-		if in.known.Format != FormatUnknown {
-			found = append(found, in)
+		if in.known.Damage != nil && in.known.Damage.NotCapture && !namedCapture(entry.Name()) {
+			cfg.skipped(path, in.known.Damage.Reason)
+			continue
 		}
+		found = append(found, in)
 	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%s: no pcap, pcapng or ERF file in this directory (of %d entries; those below it are not looked at)",
@@ -130,6 +143,39 @@ func scan(dir string, cfg Config) ([]mergeInput, error) {
 		return cmp.Compare(a.first, b.first)
 	})
 	return found, nil
+}
+
+// skipped tells whom it concerns that an entry of a directory is left out.
+func (cfg *Config) skipped(path, why string) {
+	if cfg.Skipped != nil {
+		cfg.Skipped(path, why)
+	}
+}
+
+// unreadable is a file of a directory that can't be opened: the others are
+// read all the same.
+func unreadable(path string, err error) mergeInput {
+	var in *fs.PathError
+	if errors.As(err, &in) {
+		err = in.Err
+	}
+	return mergeInput{path: path, empty: true, known: Input{Path: path, Damage: &DamagedError{
+		Path: path, NotCapture: true, Reason: "can't be opened: " + err.Error(), cause: err,
+	}}}
+}
+
+// namedCapture says whether a file has the name of a capture, so that it is
+// expected to be one.
+func namedCapture(name string) bool {
+	name = strings.ToLower(name)
+	for _, ext := range []string{".gz", ".zst", ".xz", ".bz2", ".lz4"} {
+		name = strings.TrimSuffix(name, ext)
+	}
+	switch filepath.Ext(name) {
+	case ".pcap", ".pcapng", ".cap", ".dmp", ".erf":
+		return true
+	}
+	return false
 }
 
 // peek reads a file up to its first frame, and closes it again.

@@ -62,7 +62,15 @@ type pcapParser struct {
 	fcsLen    int8
 	link      LinkType
 	resol     uint8
+	// Of files appended to one another: what those before this one said of
+	// their interface, and the number of this one's.
+	before []Interface
+	face   int32
 }
+
+// maxAppended bounds how many files one may be made of, and with it what is
+// kept of each.
+const maxAppended = 1 << 16
 
 // newPcapParser takes the first four bytes of a file. It is nil if they are not
 // pcap's; the file's header is parsed when it is all there, by parseHeader.
@@ -110,9 +118,40 @@ func (p *pcapParser) parseHeader(h []byte) (reason string) {
 }
 
 func (p *pcapParser) describe(in *Input) {
-	in.Interfaces = []Interface{{
+	in.Interfaces = append(append([]Interface(nil), p.before...), Interface{
 		Link: p.link, SnapLen: p.snapLen, FCSLen: p.fcsLen, TSResol: p.resol,
-	}}
+	})
+}
+
+// emptyFrame says whether a record header without any length is that of a
+// frame. If not, it says in f what is wrong with it, or that more of it must be
+// seen, or it has taken over the header of another file: "cat a.pcap b.pcap"
+// makes one of two.
+func (p *pcapParser) emptyFrame(rest []byte, f *feed) bool {
+	if order32(rest, false) == 0 && order32(rest[4:], false) == 0 {
+		f.damage("zero bytes where a record should be: the end of the file was never written")
+		return false
+	}
+	next := newPcapParser(rest)
+	if next == nil || order16(rest[4:], next.swap) != 2 {
+		return true
+	}
+	if len(rest) < next.header {
+		f.need = next.header
+		return false
+	}
+	if next.parseHeader(rest) != "" {
+		return true
+	}
+	if len(p.before) == maxAppended {
+		f.damage("more than ", maxAppended, " files appended to one another")
+		return false
+	}
+	var in Input
+	p.describe(&in)
+	next.before, next.face = in.Interfaces, p.face+1
+	*p = *next
+	return false
 }
 
 // parse is the hot loop. What does not change from record to record is read
@@ -144,6 +183,15 @@ func (p *pcapParser) parse(buf []byte, f *feed) {
 				orig = captured
 			}
 		}
+		if orig == 0 && captured == 0 && !p.emptyFrame(rest, f) {
+			if f.reason != "" || f.need != 0 {
+				return
+			}
+			at += p.header // another file was appended to this one
+			f.used = at
+			i--
+			continue
+		}
 		if captured > MaxFrame {
 			f.damage("the record claims ", captured, " captured bytes, more than any frame has")
 			return
@@ -159,7 +207,7 @@ func (p *pcapParser) parse(buf []byte, f *feed) {
 		fr.Offset = f.base + int64(at)
 		fr.OrigLen = orig
 		fr.Input = f.input
-		fr.Interface = 0
+		fr.Interface = p.face
 		fr.Link = p.link
 		fr.FCSLen = p.fcsLen
 		fr.options = nil

@@ -3,6 +3,7 @@ package capture
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"slices"
 	"testing"
 )
@@ -108,4 +109,38 @@ func TestPcapERFTime(t *testing.T) {
 		want{erfNow*nsPerSecond + 500_000_233, frame, 24, LinkERF, -1, 0, 24, nil},
 		want{(erfNow+1)*nsPerSecond + 500_000_000, frame, 24, LinkERF, -1, 0, 64, nil},
 		want{erfNow*nsPerSecond + 500_000_000, frame[:8], 8, LinkERF, -1, 0, 104, nil})
+}
+
+// A tail of zeroes is what a crash or a full disk leaves, and no frames.
+func TestPcapZeroTail(t *testing.T) {
+	m := pcapMaker{little, pcapMicro, 4, 1}
+	file := append(m.header(), m.record(1, 0, 3, 3, "abc")...)
+	first := want{nsPerSecond, "abc", 3, LinkEthernet, -1, 0, 24, nil}
+	const reason = "standard input: damaged at byte 43: zero bytes where a record should be: the end of the file was never written"
+	expect(t, stream(t, append(file, make([]byte, 4096)...)), reason, first)
+	expect(t, stream(t, append(file, make([]byte, 16)...)), reason, first)
+	// An empty frame at another time is a frame.
+	empty := append(bytes.Clone(file), m.record(2, 0, 0, 0, "")...)
+	expect(t, stream(t, empty), "", first, want{2 * nsPerSecond, "", 0, LinkEthernet, -1, 0, 43, nil})
+}
+
+// Files that were appended to one another are read one after the other, each
+// with its own link type, byte order and time unit.
+func TestPcapAppended(t *testing.T) {
+	a := pcapMaker{little, pcapMicro, 4, 1}
+	b := pcapMaker{big, pcapNano, 4, 113}
+	file := slices.Concat(a.header(), a.record(1, 5, 3, 3, "abc"), b.header(), b.record(2, 7, 2, 2, "de"), a.header(), a.record(3, 9, 1, 1, "f"))
+	all := []want{
+		{nsPerSecond + 5000, "abc", 3, LinkEthernet, -1, 0, 24, nil},
+		{2*nsPerSecond + 7, "de", 2, LinkSLL, -1, 1, 24 + 19 + 24, nil},
+		{3*nsPerSecond + 9000, "f", 1, LinkEthernet, -1, 2, 24 + 19 + 24 + 18 + 24, nil},
+	}
+	expect(t, stream(t, file), "", all...)
+	for cut := 24 + 19 + 1; cut < 24+19+24; cut++ { // in the second header
+		f := stream(t, file[:cut])
+		frames, err := readAll(t, f)
+		if len(frames) != 1 || err == io.EOF {
+			t.Errorf("cut at %d: %d frames, %v", cut, len(frames), err)
+		}
+	}
 }

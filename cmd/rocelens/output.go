@@ -21,7 +21,7 @@ type output struct {
 
 // openOutput opens path for writing, or takes stdout if it is empty. It refuses
 // a path that is one of the inputs.
-func openOutput(path string, stdout io.Writer, inputs []capture.Input) (*output, error) {
+func openOutput(path string, stdout io.Writer, stdin io.Reader, inputs []capture.Input) (*output, error) {
 	if path == "" {
 		return &output{w: stdout}, nil
 	}
@@ -29,6 +29,9 @@ func openOutput(path string, stdout io.Writer, inputs []capture.Input) (*output,
 	o := &output{created: errors.Is(err, os.ErrNotExist)}
 	for i := range inputs {
 		in, inErr := os.Stat(inputs[i].Path)
+		if file, ok := stdin.(*os.File); ok && inputs[i].Path == stdinPath {
+			in, inErr = file.Stat()
+		}
 		if err == nil && inErr == nil && os.SameFile(info, in) {
 			return nil, fmt.Errorf("--output %s is one of the inputs: name another file", path)
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/rocelens/rocelens/capture"
 )
 
 // Text writes the report for somebody at a terminal: what is wrong first, then
@@ -80,7 +82,7 @@ func (t *text) inputs() {
 		if len(t.Inputs) > 1 {
 			label += " " + strconv.Itoa(i+1)
 		}
-		name := in.Path
+		name := capture.PathText(in.Path)
 		if name == "-" {
 			name = "standard input"
 		}

@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
 )
@@ -59,7 +60,7 @@ func captureDrops(f *Facts) []record.Finding {
 			continue
 		}
 		drops += *in.Drops
-		say = append(say, in.Path+" ("+count(*in.Drops)+")")
+		say = append(say, capture.PathText(in.Path)+" ("+count(*in.Drops)+")")
 		if len(list) < maxListed {
 			list = append(list, record.Evidence{{Key: "path", Value: in.Path}, {Key: "drops", Value: *in.Drops}, {Key: "packets", Value: in.Frames}})
 		}
