@@ -83,7 +83,7 @@ type Frame struct {
 	// the frame's end, or -1 where it says nothing.
 	FCSLen int8
 
-	options *blockOptions // of its pcapng block, nil if it has no comment
+	options *blockOptions // of its pcapng block, nil if it has neither a comment nor a flag
 }
 
 // Input is one file (or standard input) and what has been read of it.

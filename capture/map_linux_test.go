@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -211,6 +212,47 @@ func TestMappedFramesStay(t *testing.T) {
 	for i := range first.Frames {
 		if string(first.Frames[i].Data) != strings.Repeat("d", 128) {
 			t.Fatalf("frame %d has changed", i)
+		}
+	}
+}
+
+// A file that is cut while its frames are written leaves whole blocks behind.
+func TestWriterFault(t *testing.T) {
+	path := writeFile(t, "f", largePcap(t, 20_000, erfNow))
+	f := openFile(t, path, MapAuto)
+	var b Batch
+	if err := f.ReadBatch(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 8192); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := NewWriter(&out, WriterConfig{Inputs: f.Inputs})
+	var d *DamagedError
+	if err := Guard(f, func() error {
+		for i := range b.Frames {
+			if err := w.WriteFrame(&b.Frames[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); !errors.As(err, &d) {
+		t.Errorf("%v, want damage", err)
+	}
+	if err := w.WriteFrame(&b.Frames[0]); err != nil {
+		t.Error(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	frames, err := readAll(t, stream(t, out.Bytes()))
+	if want := 8192/(pcapRecord+128) + 1; err != io.EOF || len(frames) != want {
+		t.Errorf("%d frames, %v, want %d", len(frames), err, want)
+	}
+	for i, fr := range frames {
+		if string(fr.Data) != strings.Repeat("d", 128) {
+			t.Errorf("frame %d has other bytes", i+1)
 		}
 	}
 }

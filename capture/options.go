@@ -63,6 +63,26 @@ func (o *blockOptions) next() (code uint16, value []byte, ok bool) {
 	return code, value, true
 }
 
+// The bits of a frame's flags that have the length of its FCS, 0 for not known.
+const (
+	epbFCSShift = 5
+	epbFCS      = 0xf << epbFCSShift
+)
+
+// flags are a frame's (epb_flags): its direction, how it was received, errors.
+// The last option holds, as for the reader.
+func (o blockOptions) flags() (flags uint32) {
+	for {
+		code, value, ok := o.next()
+		if !ok {
+			return flags
+		}
+		if code == epbFlags && len(value) == 4 {
+			flags = order32(value, o.swap)
+		}
+	}
+}
+
 // Comments are the frame's comments (pcapng's opt_comment), nil where it has
 // none. They are copies, and are looked for only when asked for; like Data they
 // can be asked for until the batch is read into again.

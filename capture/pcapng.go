@@ -283,9 +283,9 @@ func (p *ngParser) packet(index uint32, body []byte, f *feed) bool {
 }
 
 // frameOptions takes what is needed of a frame's options at once, and keeps the
-// rest for Comments only if there is a comment.
+// rest only if there is a comment or a flag, for Comments and for a Writer.
 func (p *ngParser) frameOptions(fr *Frame, face *ngInterface, raw []byte, f *feed) {
-	comment := false
+	keep := false
 	for o := (blockOptions{raw, p.swap}); ; {
 		code, value, ok := o.next()
 		if !ok {
@@ -293,17 +293,19 @@ func (p *ngParser) frameOptions(fr *Frame, face *ngInterface, raw []byte, f *fee
 		}
 		switch {
 		case code == optComment:
-			comment = true
+			keep = true
 		case code == epbFlags && len(value) == 4:
-			// Bits 5 to 8; 0 is "not known", which the interface may know.
-			if n := order32(value, p.swap) >> 5 & 0xf; n != 0 {
+			flags := order32(value, p.swap)
+			// 0 is "not known", which the interface may know.
+			if n := flags & epbFCS >> epbFCSShift; n != 0 {
 				fr.FCSLen = int8(n)
 			}
+			keep = keep || flags&^epbFCS != 0
 		case code == epbDropCount && len(value) == 8:
 			face.addDrops(order64(value, p.swap))
 		}
 	}
-	if comment {
+	if keep {
 		fr.options = f.batch.keep(raw, p.swap)
 	}
 }

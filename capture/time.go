@@ -24,6 +24,18 @@ type clock struct {
 // defaultResol is pcapng's microseconds, for an interface that names no other.
 const defaultResol = 6
 
+// nanoResol is nanoseconds.
+const nanoResol = 9
+
+// finerThanTime says whether units of that if_tsresol are shorter than the
+// nanoseconds of Frame.Time.
+func finerThanTime(resol uint8) bool {
+	if n := resol & 0x7f; resol&0x80 != 0 {
+		return n >= 30 // 2^-30 s is 0.93 ns
+	}
+	return resol > nanoResol
+}
+
 func newClock(resol uint8, offset int64) clock {
 	n := resol & 0x7f
 	if resol&0x80 != 0 {
@@ -61,6 +73,26 @@ func (c *clock) nanoseconds(ts uint64) int64 {
 	lo, carry := bits.Add64(lo, offLo, 0)
 	hi, _ = bits.Add64(hi, offHi, carry)
 	return saturate(hi, lo)
+}
+
+// stamp is the inverse of nanoseconds: the earliest time stamp of a time. ok is
+// false if there is none; ts is then the first one after t, or the last of all.
+func (c *clock) stamp(t int64) (ts uint64, ok bool) {
+	if c.offset == 0 && c.shift == 0 && c.div == 1 && c.mul > 0 && t >= 0 {
+		if ts = uint64(t) / c.mul; ts*c.mul == uint64(t) {
+			return ts, true
+		}
+	}
+	// Nanoseconds never fall as the time stamp rises, whatever the clock.
+	lo, hi := uint64(0), uint64(math.MaxUint64)
+	for lo < hi {
+		if mid := lo + (hi-lo)/2; c.nanoseconds(mid) < t {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo, c.nanoseconds(lo) == t
 }
 
 // mulSigned is a*b as a two's complement number of 128 bits.
