@@ -71,7 +71,7 @@ func sameCapture(source Source, copied *File) error {
 		want, got := a.read(), b.read()
 		if want == nil || got == nil {
 			if want != got {
-				return fmt.Errorf("frame %d: %v, in the copy %v (%v)", n, want, got, b.err)
+				return fmt.Errorf("frame %d: %v, in the copy %v (%w)", n, want, got, b.err)
 			}
 			break
 		}
@@ -543,6 +543,26 @@ func TestWriterCuts(t *testing.T) {
 	}
 }
 
+// The largest block that is written is the largest that is read.
+func TestWriterLargestBlock(t *testing.T) {
+	full := slices.Repeat([]string{strings.Repeat("x", 65_532)}, 271)
+	rest := maxBlock - 271*65_536 - enhancedMinimum - 4 // without the end of the options
+	for more, cut := range []uint64{0, 1, 1, 1, 1} {
+		var out bytes.Buffer
+		w := NewWriter(&out, WriterConfig{Inputs: oneInput(Interface{})})
+		last := strings.Repeat("x", rest-4+more)
+		if err := errors.Join(w.WriteFrame(&Frame{}, append(full, last)...), w.Close()); err != nil || w.Cut() != cut {
+			t.Fatalf("%d bytes more: %v, %d cut", more, err, w.Cut())
+		}
+		f := stream(t, out.Bytes())
+		frames, err := readAll(t, f)
+		wantError(t, err, "")
+		if len(frames) != 1 || len(frames[0].Comments()) != 272-int(cut) {
+			t.Errorf("%d bytes more: %d comments", more, len(frames[0].Comments()))
+		}
+	}
+}
+
 // Comments on the file that are too much for one block, or that are known only
 // in the end, go on behind the frames.
 func TestWriterLateComments(t *testing.T) {
@@ -558,6 +578,9 @@ func TestWriterLateComments(t *testing.T) {
 	file, err := checkRewrite(opener(content))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if n := little.Uint32(file[4:]); n > maxSectionText+maxOption {
+		t.Errorf("the section header has %d bytes", n)
 	}
 	f := stream(t, file)
 	if _, err := readAll(t, f); err != io.EOF {
