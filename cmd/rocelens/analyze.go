@@ -72,7 +72,7 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 		return err
 	}
 	defer src.Close()
-	out, err := openOutput(o.output, o.out, o.in, src.Inputs())
+	out, err := openOutput("report", o.output, o.streams, src.Inputs())
 	if err != nil {
 		return err
 	}

@@ -155,6 +155,45 @@ func TestInterruptedReport(t *testing.T) {
 	}
 }
 
+// TestInterruptedWrite: what came until then is written, as it came.
+func TestInterruptedWrite(t *testing.T) {
+	plain := unzstd(t, capturetest.Get(t, "rdmacm_rping").Path)
+	r, w := io.Pipe()
+	defer w.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	path := filepath.Join(t.TempDir(), "out.pcapng")
+	flushed := func() bool {
+		info, err := os.Stat(path)
+		return err == nil && info.Size() > int64(len(plain)/4)
+	}
+	go func() {
+		_, _ = w.Write(plain[:len(plain)/2]) // and then nothing, for ever
+		for range 1000 {
+			if flushed() {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		cancel()
+	}()
+	var out, errOut bytes.Buffer
+	code := run(ctx, []string{"packets", "-w", path, "-"}, r, &out, &errOut)
+	if code != exitDamaged || !strings.Contains(errOut.String(), "interrupted") || out.Len() > 0 {
+		t.Errorf("exit code %d, %s%s", code, out.String(), errOut.String())
+	}
+	if !flushed() {
+		t.Error("nothing was written before the end")
+	}
+	errOut.Reset()
+	if code := run(context.Background(), []string{"packets", path}, nil, &out, &errOut); code != exitDone {
+		t.Errorf("the part can't be read: exit code %d, %s", code, errOut.String())
+	}
+	if lines := strings.Count(out.String(), "\n"); lines < 50 || lines > 200 {
+		t.Errorf("%d packets", lines)
+	}
+}
+
 // TestClosedPipe: whoever reads may go away at any time.
 func TestClosedPipe(t *testing.T) {
 	r, w, err := os.Pipe()
@@ -165,7 +204,7 @@ func TestClosedPipe(t *testing.T) {
 	defer w.Close()
 	var errOut bytes.Buffer
 	path := capturetest.Get(t, "rdmacm_rping").Path
-	for _, args := range [][]string{{"packets", path}, {"analyze", path}} {
+	for _, args := range [][]string{{"packets", path}, {"packets", "-w", "-", path}, {"analyze", path}} {
 		if code := run(context.Background(), args, nil, w, &errOut); code != exitDone || errOut.Len() > 0 {
 			t.Errorf("%v: exit code %d, %s", args, code, errOut.String())
 		}

@@ -25,6 +25,7 @@ type packetsOptions struct {
 	hex       bool
 	fields    []string
 	fieldOpts []string
+	write     string
 	count     uint64
 	frames    string
 	from, to  string
@@ -53,7 +54,8 @@ aggregator=CHARACTER (between several values), quote=d|s|n, bom=y|n.
 FILE may be a pcap, pcapng or ERF file, plain or compressed by gzip or zstd, a
 directory of such files, or - for standard input. Several are merged by time; a
 packet is then numbered INPUT:NUMBER, inputs being counted from 1 in the order in
-which they are named.
+which they are named. With -w they are not listed, but written to a pcapng file with all
+that the captures say of them.
 
 TIME is one of
   14:03  14:03:05.25            that time on the day of the first packet, local time
@@ -68,10 +70,14 @@ Packets at exactly the limits are in.`,
   rocelens packets -T fields -e frame.number -e infiniband.bth.psn -E header=y capture.pcapng
   rocelens packets --from 14:03 --to 14:04 host-a.pcap.zst host-b.pcap.zst
   rocelens packets --from -5s capture.pcapng
+  rocelens packets --from 14:03 --to 14:04 -w minute.pcapng *.pcap
   ssh host tcpdump -i eth0 -U -w - | rocelens packets -`,
 		Args: needFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args
+			if err := o.checkWrite(cmd.Flags()); err != nil {
+				return err
+			}
 			return o.run(cmd.Context())
 		},
 	}
@@ -81,7 +87,8 @@ Packets at exactly the limits are in.`,
 	f.BoolVarP(&o.hex, "hex", "x", false, "add each packet's bytes in hexadecimal to list and tree")
 	f.StringArrayVarP(&o.fields, "field", "e", nil, "write `FIELD` with -T fields (repeated)")
 	f.StringArrayVarP(&o.fieldOpts, "field-option", "E", nil, "set `NAME=VALUE` for -T fields (repeated)")
-	f.Uint64VarP(&o.count, "count", "c", 0, "stop after `N` packets were listed")
+	f.StringVarP(&o.write, "write", "w", "", "write the packets to `FILE`, - for standard output, as pcapng instead of listing them")
+	f.Uint64VarP(&o.count, "count", "c", 0, "stop after `N` packets were listed or written")
 	f.StringVar(&o.frames, "frames", "", "list only the frames with these numbers: `RANGES` as in 10-20,35 or 2:10-20")
 	f.StringVar(&o.from, "from", "", "list only packets from `TIME` on")
 	f.StringVar(&o.to, "to", "", "list only packets up to `TIME`")
@@ -113,6 +120,9 @@ func (o *packetsOptions) run(ctx context.Context) error {
 	sel.inputs = len(src.Inputs())
 	if err := sel.frames.bind(sel.inputs); err != nil {
 		return err
+	}
+	if o.write != "" {
+		return o.writeTo(ctx, src, sel)
 	}
 	out := newWriter(sel.inputs > 1)
 	p := &printer{sel: sel, src: src, dec: decode.New(decode.Config{RoCEPorts: o.rocePorts}), out: out, limit: o.count}
