@@ -89,7 +89,7 @@ func TestTsharkReadsCopies(t *testing.T) {
 		"formats_write_snap60",            // pcap, snapped
 		"formats_write_sll",               // Linux cooked
 		"formats_write_sll2",              // Linux cooked v2
-		"any_sll2_with_mirror_duplicates", // two interfaces
+		"any_sll2_with_mirror_duplicates", // tcpdump -i any
 		"erspan2_vlan_rc_write", "erspan3_rc_read", "gretap_rc_send_ipv6", "qinq_100_7_rc_read", "vxlan_rc_write", "rdmacm_rping",
 	} {
 		cases = append(cases, []string{capturetest.Get(t, name).Path})
