@@ -192,3 +192,20 @@ func (o Opcode) Request() bool { return opcodes[o].request }
 
 // MayCarryPayload says whether payload is allowed after the headers.
 func (o Opcode) MayCarryPayload() bool { return opcodes[o].payload }
+
+// Headers are the extended headers behind the BTH in their order on the wire,
+// none for an opcode that is not defined. The slice is part of the table and
+// must not be written to.
+func (o Opcode) Headers() []LayerKind {
+	h := opcodes[o].headers[:]
+	for i, k := range h {
+		if k == LayerNone {
+			return h[:i]
+		}
+	}
+	return h
+}
+
+// HeaderLen is the length in bytes of an extended header, LayerCNPReserved
+// among them, and 0 for any other layer.
+func (k LayerKind) HeaderLen() int { return int(headerLen[k]) }
