@@ -109,6 +109,10 @@ func (b *BTH) NextLayerType() gopacket.LayerType {
 	return rest(b.Payload)
 }
 
+// GoString is the text of gopacket.LayerString. gopacket.LayerGoString would
+// panic on the headers that are nil.
+func (b *BTH) GoString() string { return gopacket.LayerString(b) }
+
 // PayloadLength is the length of the message, captured or not, in a transport
 // packet of n bytes: UDP.Length - 8, or GRH.PayloadLength.
 func (b *BTH) PayloadLength(n int) int {
