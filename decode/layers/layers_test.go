@@ -82,12 +82,12 @@ func ack() *roce.BTH {
 	return &roce.BTH{Opcode: decode.OpRCAcknowledge, PKey: 0xffff, DestQP: 0x3d, PSN: 7, AETH: &roce.AETH{Syndrome: 0x1f, MSN: 5}}
 }
 
-// drawBTH is a BTH with any opcode and the headers that it has.
-func drawBTH(t *rapid.T) *roce.BTH {
+// drawBTH is a random BTH with the headers that its opcode has.
+func drawBTH(t *rapid.T, op decode.Opcode) *roce.BTH {
 	u24 := rapid.Uint32Max(1<<24 - 1)
 	u32, u64, b8 := rapid.Uint32(), rapid.Uint64(), rapid.Uint8()
 	b := &roce.BTH{
-		Opcode:    decode.Opcode(b8.Draw(t, "opcode")),
+		Opcode:    op,
 		Solicited: rapid.Bool().Draw(t, "SE"), MigReq: rapid.Bool().Draw(t, "M"),
 		TVer: rapid.Uint8Max(15).Draw(t, "TVer"), PKey: rapid.Uint16().Draw(t, "P_Key"),
 		FECN: rapid.Bool().Draw(t, "FECN"), BECN: rapid.Bool().Draw(t, "BECN"),
@@ -124,76 +124,101 @@ func drawBTH(t *rapid.T) *roce.BTH {
 	return b
 }
 
-// TestProperty serialises random packets in every way and decodes them with
-// gopacket and with package decode: both find what was put in, and a good ICRC.
-func TestProperty(t *testing.T) {
-	ignore := cmp.Options{
-		cmpopts.IgnoreUnexported(roce.BTH{}), cmpopts.EquateEmpty(),
-		cmpopts.IgnoreFields(roce.BTH{}, "BaseLayer", "PadCount", "Padding", "ICRC"),
+// built is what a packet is built from, and what follows it in the frame.
+type built struct {
+	bth              *roce.BTH
+	cnp              [16]byte
+	payload, trailer []byte
+}
+
+func drawBuilt(t *rapid.T, op decode.Opcode) built {
+	return built{
+		drawBTH(t, op),
+		[16]byte(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "CNP")),
+		rapid.SliceOfN(rapid.Byte(), 0, 70).Draw(t, "payload"),
+		rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "trailer"),
 	}
-	for name := range stacks() {
-		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
-			b := drawBTH(t)
-			payload := rapid.SliceOfN(rapid.Byte(), 0, 70).Draw(t, "payload")
-			trailer := rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "trailer")
-			ls := stacks()[name]
-			ls = append(ls, b)
-			if b.Opcode == decode.OpCNP {
-				ls = append(ls, &roce.CNP{Reserved: [16]byte(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "CNP"))})
-			}
-			ls = append(ls, gopacket.Payload(payload))
-			buf := gopacket.NewSerializeBuffer()
-			if err := roce.Serialize(buf, compute, ls...); err != nil {
-				t.Fatal(err)
-			}
-			data := append(bytes.Clone(buf.Bytes()), trailer...)
+}
 
-			packet := decodeEthernet(data)
-			if e := packet.ErrorLayer(); e != nil {
-				t.Fatal(e.Error())
-			}
-			got, at := innermost(packet)
-			if got == nil {
-				t.Fatal("no BTH")
-			}
-			if diff := cmp.Diff(b, got, ignore); diff != "" {
-				t.Fatalf("(-built +decoded):\n%s", diff)
-			}
-			if packet.Metadata().Truncated || got.ICRC != b.ICRC || int(got.PadCount) != -len(payload)&3 {
-				t.Fatalf("truncated %v, ICRC %08x, built with %08x, pad %d", packet.Metadata().Truncated, got.ICRC, b.ICRC, got.PadCount)
-			}
-			last := packet.Layers()[len(packet.Layers())-1]
-			if p, ok := last.(*gopacket.Payload); ok != (len(payload) > 0) || ok && !bytes.Equal(*p, payload) {
-				t.Fatalf("payload %x, want %x", last.LayerContents(), payload)
-			}
-			if r := roce.VerifyICRC(packet); r != (roce.ICRCResult{Status: decode.ICRCGood, Expected: b.ICRC}) {
-				t.Fatalf("%+v", r)
-			}
-			p := ours(whole(data))
-			if want, got := ourFacts(p), theirFacts(packet); want != got || want.ICRCStatus != decode.ICRCGood || p.Malformed() {
-				t.Fatalf("%v (-decode +layers):\n%s", p.Err, cmp.Diff(want, got))
-			}
+// check serialises and decodes with gopacket and with package decode: both find
+// what was put in, and a good ICRC.
+func (x built) check(t rapid.TB, stack string) {
+	ls, b := stacks()[stack], x.bth
+	ls = append(ls, b)
+	if b.Opcode == decode.OpCNP {
+		ls = append(ls, &roce.CNP{Reserved: x.cnp})
+	}
+	ls = append(ls, gopacket.Payload(x.payload))
+	buf := gopacket.NewSerializeBuffer()
+	if err := roce.Serialize(buf, compute, ls...); err != nil {
+		t.Fatal(err)
+	}
+	data := append(bytes.Clone(buf.Bytes()), x.trailer...)
 
-			// gopacket's own SerializeLayers, told of the headers in front.
-			network := packet.Layers()[at-1]
-			u, isUDP := network.(*layers.UDP)
-			if isUDP {
-				network = packet.Layers()[at-2]
-				if err := u.SetNetworkLayerForChecksum(network.(gopacket.NetworkLayer)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := got.SetNetworkLayerForICRC(network.(gopacket.NetworkLayer), u); err != nil {
-				t.Fatal(err)
-			}
-			got.ICRC = 0
-			if err := gopacket.SerializePacket(buf, compute, packet); err != nil {
-				t.Fatal(err)
-			}
-			if p := ours(whole(buf.Bytes())); p.ICRCStatus != decode.ICRCGood || got.ICRC != b.ICRC {
-				t.Fatalf("ICRC %v, %08x, with Serialize %08x", p.ICRCStatus, got.ICRC, b.ICRC)
-			}
+	packet := decodeEthernet(data)
+	if e := packet.ErrorLayer(); e != nil {
+		t.Fatal(e.Error())
+	}
+	got, at := innermost(packet)
+	if got == nil {
+		t.Fatal("no BTH")
+	}
+	if diff := cmp.Diff(b, got, cmpopts.IgnoreUnexported(roce.BTH{}), cmpopts.EquateEmpty(),
+		cmpopts.IgnoreFields(roce.BTH{}, "BaseLayer", "Padding")); diff != "" {
+		t.Fatalf("(-built +decoded):\n%s", diff)
+	}
+	if packet.Metadata().Truncated || int(got.PadCount) != -len(x.payload)&3 {
+		t.Fatalf("truncated %v, pad %d", packet.Metadata().Truncated, got.PadCount)
+	}
+	last := packet.Layers()[len(packet.Layers())-1]
+	if p, ok := last.(*gopacket.Payload); ok != (len(x.payload) > 0) || ok && !bytes.Equal(*p, x.payload) {
+		t.Fatalf("payload %x, want %x", last.LayerContents(), x.payload)
+	}
+	if r := roce.VerifyICRC(packet); r != (roce.ICRCResult{Status: decode.ICRCGood, Expected: b.ICRC}) {
+		t.Fatalf("%+v", r)
+	}
+	p := ours(whole(data))
+	if want, got := ourFacts(p), theirFacts(packet); want != got || want.ICRCStatus != decode.ICRCGood || p.Malformed() {
+		t.Fatalf("%v (-decode +layers):\n%s", p.Err, cmp.Diff(want, got))
+	}
+
+	// gopacket's own SerializeLayers, told of the headers in front.
+	network := packet.Layers()[at-1]
+	u, isUDP := network.(*layers.UDP)
+	if isUDP {
+		network = packet.Layers()[at-2]
+		if err := u.SetNetworkLayerForChecksum(network.(gopacket.NetworkLayer)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := got.SetNetworkLayerForICRC(network.(gopacket.NetworkLayer), u); err != nil {
+		t.Fatal(err)
+	}
+	got.ICRC = 0
+	if err := gopacket.SerializePacket(buf, compute, packet); err != nil {
+		t.Fatal(err)
+	}
+	if p := ours(whole(buf.Bytes())); p.ICRCStatus != decode.ICRCGood || got.ICRC != b.ICRC {
+		t.Fatalf("ICRC %v, %08x, with Serialize %08x", p.ICRCStatus, got.ICRC, b.ICRC)
+	}
+}
+
+// TestProperty builds random packets in every way.
+func TestProperty(t *testing.T) {
+	for stack := range stacks() {
+		t.Run(stack, rapid.MakeCheck(func(t *rapid.T) {
+			drawBuilt(t, decode.Opcode(rapid.Uint8().Draw(t, "opcode"))).check(t, stack)
 		}))
+	}
+}
+
+// TestEveryOpcode builds a packet of each of the 256 opcodes.
+func TestEveryOpcode(t *testing.T) {
+	for op := range 256 {
+		g := rapid.Custom(func(t *rapid.T) built { return drawBuilt(t, decode.Opcode(op)) })
+		for stack := range stacks() {
+			g.Example(op).check(t, stack)
+		}
 	}
 }
 
