@@ -159,36 +159,78 @@ func appendQuanta(dst []byte, q uint16) []byte {
 	return append(appendUint(append(dst, "stops for "...), uint64(q)), " quanta"...)
 }
 
+// appendEncap names what the packet is inside of, from the outside in.
 func appendEncap(dst []byte, p *Packet) []byte {
 	if p.Encap == 0 {
 		return dst
 	}
 	sep := " in "
-	for i := range numEncaps {
-		e := Encap(1) << i
-		if p.Encap&e == 0 {
-			continue
-		}
-		dst = append(append(dst, sep...), e.Name()...)
-		switch e {
-		case EncapVLAN, EncapQinQ:
-			if p.Flags&Tagged != 0 {
-				dst = appendUint(append(dst, ' '), uint64(p.VLAN&0xfff))
-			}
-		case EncapVXLAN, EncapGeneve, EncapNVGRE:
-			dst = appendUint(append(dst, ' '), uint64(p.VNI))
-		case EncapERSPAN2, EncapERSPAN3:
-			dst = appendUint(append(dst, " session "...), uint64(p.ERSPAN.Session))
-		}
+	say := func(name string) {
+		dst = append(append(dst, sep...), name...)
 		sep = ", "
 	}
+	labels, ip := false, false
+	for _, l := range p.Layers() {
+		b := p.Bytes(l)
+		switch l.Kind {
+		case LayerVLAN, LayerSTag:
+			say("vlan ")
+			dst = appendUint(dst, uint64(be16(b)&0xfff))
+		case LayerMPLS:
+			if !labels { // the outermost of a stack, and no control word
+				say("mpls ")
+				dst = appendUint(dst, uint64(be32(b)>>12))
+			}
+			labels = true
+			continue
+		case LayerVNTag, LayerTTag, LayerCMD, LayerAVSP:
+			say(tagNames[l.Kind])
+		case LayerVXLAN, LayerGeneve:
+			say(tagNames[l.Kind])
+			dst = appendUint(dst, uint64(be24(b[4:])))
+		case LayerGRE:
+			switch proto := be16(b[2:]); {
+			case proto == greERSPAN || proto == greERSPAN3:
+			case proto == etherTEB && b[0]&0x20 != 0:
+				say("nvgre ")
+				dst = appendUint(dst, uint64(be32(b[4+4*int(b[0]>>7):])>>8))
+			default:
+				say("gre")
+			}
+		case LayerERSPAN1:
+			say("erspan1")
+		case LayerERSPAN2, LayerERSPAN3:
+			say(tagNames[l.Kind])
+			dst = appendUint(dst, uint64(be16(b[2:])&0x3ff))
+		case LayerIPv4, LayerIPv6:
+			if ip { // directly inside another
+				say("ipip")
+			}
+			ip = true
+			continue
+		}
+		labels, ip = false, false
+	}
 	return dst
+}
+
+// tagNames are how a list names what a packet is inside of; a number follows
+// where there is a blank.
+var tagNames = [numLayerKinds]string{
+	LayerVNTag: "vntag", LayerTTag: "ttag", LayerCMD: "cmd", LayerAVSP: "avsp", LayerVXLAN: "vxlan ", LayerGeneve: "geneve ",
+	LayerERSPAN2: "erspan2 session ", LayerERSPAN3: "erspan3 session ",
 }
 
 func appendComplaints(dst []byte, p *Packet) []byte {
 	if p.ICRCStatus == ICRCBad {
 		dst = appendHex(append(dst, " [ICRC "...), uint64(p.ICRC), 8)
 		dst = append(appendHex(append(dst, " is wrong, expected "...), uint64(p.ICRCExpected), 8), ']')
+	}
+	if p.ICRCStatus == ICRCUnverifiable && p.ICRCReason != ICRCReasonTruncated {
+		dst = append(append(append(dst, " [ICRC can't be checked: "...), p.ICRCReason.String()...), ']')
+	}
+	if p.PayloadLen > 0 && p.Opcode.Known() && !p.Opcode.MayCarryPayload() {
+		dst = append(dst, " [payload where none belongs]"...)
 	}
 	if p.VCRCStatus == ICRCBad {
 		dst = append(dst, " [VCRC is wrong]"...)

@@ -10,15 +10,8 @@ type Opcode uint8
 // The opcodes that the code speaks of by name. All others are in the table.
 const (
 	OpRCSendOnly        Opcode = 0x04
-	OpRCReadRequest     Opcode = 0x0c
-	OpRCReadRespFirst   Opcode = 0x0d
-	OpRCReadRespMiddle  Opcode = 0x0e
-	OpRCReadRespLast    Opcode = 0x0f
-	OpRCReadRespOnly    Opcode = 0x10
 	OpRCAcknowledge     Opcode = 0x11
-	OpRCAtomicAck       Opcode = 0x12
 	OpRCFlush           Opcode = 0x1c
-	OpRCAtomicWrite     Opcode = 0x1d
 	OpUDSendOnly        Opcode = 0x64
 	OpUDSendOnlyImm     Opcode = 0x65
 	OpCNPGroup          Opcode = 0x80 // what the kernel and Wireshark name CNP: the base of its group
@@ -61,7 +54,6 @@ type opInfo struct {
 	headers [5]LayerKind
 	extLen  uint8 // bytes of the extended headers together
 	payload bool  // may carry payload
-	request bool  // sent by the requester
 }
 
 // operations are the operations of RC and XRC, and those of UC and RD among
@@ -135,14 +127,14 @@ func makeOpcodes() *[256]opInfo {
 			}
 			e := opInfo{
 				name: s.service.String() + "_" + o.name, text: s.service.String() + " " + o.text,
-				payload: o.payload, request: !response,
+				payload: o.payload,
 			}
 			copy(e.headers[:], h)
 			t[int(s.service)<<5|op] = e
 		}
 	}
-	t[OpUDSendOnly] = opInfo{name: "UD_SEND_ONLY", text: "UD SEND Only", headers: [5]LayerKind{LayerDETH}, payload: true, request: true}
-	t[OpUDSendOnlyImm] = opInfo{name: "UD_SEND_ONLY_IMM", text: "UD SEND Only Imm", headers: [5]LayerKind{LayerDETH, LayerImmDt}, payload: true, request: true}
+	t[OpUDSendOnly] = opInfo{name: "UD_SEND_ONLY", text: "UD SEND Only", headers: [5]LayerKind{LayerDETH}, payload: true}
+	t[OpUDSendOnlyImm] = opInfo{name: "UD_SEND_ONLY_IMM", text: "UD SEND Only Imm", headers: [5]LayerKind{LayerDETH, LayerImmDt}, payload: true}
 	t[OpCNP] = opInfo{name: "CNP", text: "CNP", headers: [5]LayerKind{LayerCNPReserved}}
 	for i := range t {
 		for _, h := range t[i].headers {
@@ -185,10 +177,6 @@ func (o Opcode) Text() string {
 
 // Known says whether the opcode is defined.
 func (o Opcode) Known() bool { return opcodes[o].name != "" }
-
-// Request says whether the requester sends it: false for responses, CNPs and
-// opcodes that are not defined.
-func (o Opcode) Request() bool { return opcodes[o].request }
 
 // MayCarryPayload says whether payload is allowed after the headers.
 func (o Opcode) MayCarryPayload() bool { return opcodes[o].payload }

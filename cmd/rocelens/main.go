@@ -105,6 +105,7 @@ is damaged or not a capture (what could be read is reported all the same); 3 the
 a finding at or above --fail-on. The highest wins.`,
 		Example: `  rocelens analyze capture.pcapng
   rocelens packets capture.pcapng | less -S`,
+		Version:       toolVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

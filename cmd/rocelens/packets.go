@@ -140,7 +140,11 @@ func (o *packetsOptions) run(ctx context.Context) error {
 		return err
 	}
 	if p.listed == 0 && p.seen > 0 {
-		fmt.Fprintf(o.err, "rocelens: none of the %d packets was selected\n", p.seen)
+		const layout = "2006-01-02 15:04:05.000000"
+		at := func(t int64) string { return time.Unix(0, t).In(sel.loc).Format(layout) }
+		zone := time.Unix(0, p.extra.First).In(sel.loc).Format("MST")
+		fmt.Fprintf(o.err, "rocelens: none of the %d packets was selected; they are from %s to %s %s\n",
+			p.seen, at(p.extra.First), at(p.extra.Previous), zone)
 	}
 	return complain(o.err, inputs)
 }
