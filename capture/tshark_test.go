@@ -15,17 +15,6 @@ import (
 	"github.com/rocelens/rocelens/capture/capturetest"
 )
 
-// need skips the test where a program is not installed, and fails it in CI.
-func need(t *testing.T, program string) {
-	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(program + " is not installed")
-	}
-}
-
 // output runs a program on a capture and returns what it prints. It must not
 // complain.
 func output(t *testing.T, in io.Reader, program string, args ...string) string {
@@ -78,8 +67,8 @@ func unpacked(t *testing.T, path string) io.Reader {
 // they are. Left out is link type 247 (InfiniBand), which tshark 4.0 can't
 // open, in neither format; that copy is held against our own reader alone.
 func TestTsharkReadsCopies(t *testing.T) {
-	need(t, "tshark")
-	need(t, "capinfos")
+	capturetest.Need(t, "tshark")
+	capturetest.Need(t, "capinfos")
 	var cases [][]string
 	for _, name := range []string{
 		"formats_write_usec",              // pcap, microseconds
@@ -151,8 +140,8 @@ func TestTsharkReadsCopies(t *testing.T) {
 
 // What tshark and capinfos say of a made file is what was written into it.
 func TestTsharkReadsWhatIsSaid(t *testing.T) {
-	need(t, "tshark")
-	need(t, "capinfos")
+	capturetest.Need(t, "tshark")
+	capturetest.Need(t, "capinfos")
 	number := func(v uint64) *uint64 { return &v }
 	inputs := []Input{{
 		Comments: []string{"of the input"},

@@ -266,18 +266,7 @@ func erfInPcap() []byte {
 
 // Every capture that there is comes back as it was.
 func TestWriterCaptures(t *testing.T) {
-	var paths []string
-	for _, c := range capturetest.All(t) {
-		paths = append(paths, c.Path)
-	}
-	if dir, ok := capturetest.Shared(t); ok {
-		public, err := filepath.Glob(filepath.Join(dir, "public", "*", "*.pcap*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		paths = append(paths, public...)
-	}
-	for _, path := range paths {
+	for _, path := range capturetest.Paths(t) {
 		if _, err := checkRewrite(func() (Source, error) { return asSource(Open(path, DefaultConfig())) }); err != nil {
 			t.Errorf("%s: %v", filepath.Base(path), err)
 		}

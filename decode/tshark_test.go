@@ -3,15 +3,10 @@ package decode_test
 import (
 	"bufio"
 	"bytes"
-	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
@@ -41,36 +36,17 @@ var tsharkWrong = map[string]struct {
 // tshark runs tshark on a capture and returns its list of transport packets.
 func tshark(t *testing.T, path string) []line {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var in io.Reader = f
-	if strings.HasSuffix(path, ".zst") {
-		z, err := zstd.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer z.Close()
-		in = z
-	}
-	cmd := exec.Command("tshark", "-r", "-", "-n", "-Y", "infiniband.bth", "-T", "fields", "-E", "occurrence=l",
+	out := capturetest.RunTshark(t, path, "-Y", "infiniband.bth", "-T", "fields", "-E", "occurrence=l",
 		"-e", "frame.number", "-e", "infiniband.bth.opcode", "-e", "infiniband.bth.destqp", "-e", "infiniband.bth.psn")
-	cmd.Stdin = in
-	var out, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &stderr
-	if err := cmd.Run(); err != nil && filepath.Base(path) != "infiniband_dlt247.pcap" {
-		t.Logf("tshark: %v: %s", err, stderr.String()) // it fails on cut files after listing them
-	}
 	var list []line
-	for s := bufio.NewScanner(&out); s.Scan(); {
+	for s := bufio.NewScanner(bytes.NewReader(out)); s.Scan(); {
 		fields := strings.Split(s.Text(), "\t")
 		if len(fields) != 4 || fields[1] == "" {
 			t.Fatalf("tshark: unexpected line %q", s.Text())
 		}
 		var v [4]uint64
 		for i, x := range fields {
+			var err error
 			if v[i], err = strconv.ParseUint(x, 0, 64); err != nil {
 				t.Fatalf("tshark: %v in %q", err, s.Text())
 			}
@@ -83,24 +59,8 @@ func tshark(t *testing.T, path string) []line {
 // TestAgainstTshark compares frame, opcode, destination QP and PSN of every
 // transport packet with tshark, on every capture that there is.
 func TestAgainstTshark(t *testing.T) {
-	if _, err := exec.LookPath("tshark"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip("tshark is not installed")
-	}
-	var paths []string
-	for _, c := range capturetest.All(t) {
-		paths = append(paths, c.Path)
-	}
-	if dir, ok := capturetest.Shared(t); ok {
-		public, err := filepath.Glob(filepath.Join(dir, "public", "*", "*.pcap*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		paths = append(paths, public...)
-	}
-	for _, path := range paths {
+	capturetest.Need(t, "tshark")
+	for _, path := range capturetest.Paths(t) {
 		name := filepath.Base(path)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

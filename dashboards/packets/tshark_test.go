@@ -5,14 +5,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"sort"
 	"strings"
 	"testing"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
@@ -90,43 +87,6 @@ var differences = []difference{
 	{"train_ring_4MB_straggler_C_steps5to7_segment", 24, "infiniband.invariant.crc", notReached},
 }
 
-func needTshark(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("tshark"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip("tshark is not installed")
-	}
-}
-
-// tshark runs it on a capture with times in UTC and without resolving names.
-func tshark(t *testing.T, path string, args ...string) []byte {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var in io.Reader = f
-	if strings.HasSuffix(path, ".zst") {
-		z, err := zstd.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer z.Close()
-		in = z
-	}
-	cmd := exec.Command("tshark", append([]string{"-n", "-r", "-"}, args...)...)
-	cmd.Env = append(os.Environ(), "TZ=UTC")
-	cmd.Stdin = in
-	out, err := cmd.Output()
-	if err != nil && filepath.Base(path) != "infiniband_dlt247.pcap" {
-		t.Logf("tshark: %v", err) // it fails at cut files, after what it read
-	}
-	return out
-}
-
 // show writes a whole capture with w.
 func show(t *testing.T, path string, w packets.Writer) {
 	t.Helper()
@@ -160,25 +120,10 @@ func show(t *testing.T, path string, w packets.Writer) {
 	}
 }
 
-func everyCapture(t *testing.T) []string {
-	var paths []string
-	for _, c := range capturetest.All(t) {
-		paths = append(paths, c.Path)
-	}
-	if dir, ok := capturetest.Shared(t); ok {
-		public, err := filepath.Glob(filepath.Join(dir, "public", "*", "*.pcap*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		paths = append(paths, public...)
-	}
-	return paths
-}
-
 // TestFieldsAgainstTshark compares every value of the compared fields in every
 // frame of every capture.
 func TestFieldsAgainstTshark(t *testing.T) {
-	needTshark(t)
+	capturetest.Need(t, "tshark")
 	expected := map[string]difference{}
 	for _, d := range differences {
 		expected[d.capture] = d
@@ -187,7 +132,7 @@ func TestFieldsAgainstTshark(t *testing.T) {
 	for _, f := range compared {
 		args = append(args, "-e", f)
 	}
-	for _, path := range everyCapture(t) {
+	for _, path := range capturetest.Paths(t) {
 		name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".zst"), ".pcap")
 		if _, ok := expected[filepath.Base(path)]; ok {
 			name = filepath.Base(path)
@@ -200,7 +145,7 @@ func TestFieldsAgainstTshark(t *testing.T) {
 				t.Fatal(err)
 			}
 			show(t, path, w)
-			theirs := bufio.NewScanner(bytes.NewReader(tshark(t, path, args...)))
+			theirs := bufio.NewScanner(bytes.NewReader(capturetest.RunTshark(t, path, args...)))
 			theirs.Buffer(nil, 1<<20)
 			want := expected[name]
 			frames := 0
@@ -244,7 +189,7 @@ func hasPrefix(field, prefixes string) bool {
 // TestTableAgainstWireshark: each field that claims Wireshark's name has it, the
 // label and the kind of value; none that is called ours is there.
 func TestTableAgainstWireshark(t *testing.T) {
-	needTshark(t)
+	capturetest.Need(t, "tshark")
 	out, err := exec.Command("tshark", "-G", "fields").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -306,7 +251,7 @@ func keyPaths(t *testing.T, d *json.Decoder, path string, seen map[string]int) {
 // TestJSONAgainstTshark compares which members there are, and where, in the
 // JSON of RoCE packets.
 func TestJSONAgainstTshark(t *testing.T) {
-	needTshark(t)
+	capturetest.Need(t, "tshark")
 	// Left out on purpose, in all captures: names of vendors, which need a
 	// registry; numbers of conversations and times in them, which sessions
 	// will replace; the section of a pcapng file; what experts and upper layers
@@ -319,7 +264,7 @@ func TestJSONAgainstTshark(t *testing.T) {
 			var out bytes.Buffer
 			show(t, path, packets.NewJSON(&out))
 			ours, theirs := map[string]int{}, map[string]int{}
-			a, b := elements(t, &out), elements(t, bytes.NewReader(tshark(t, path, "-T", "json")))
+			a, b := elements(t, &out), elements(t, bytes.NewReader(capturetest.RunTshark(t, path, "-T", "json")))
 			if len(a) != len(b) {
 				t.Fatalf("%d packets, tshark has %d", len(a), len(b))
 			}

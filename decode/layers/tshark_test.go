@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/gopacket"
 
 	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/capture/capturetest"
 	"github.com/rocelens/rocelens/decode"
 	roce "github.com/rocelens/rocelens/decode/layers"
 )
@@ -60,20 +60,9 @@ func TestBuiltPackets(t *testing.T) {
 		t.Errorf("package decode (-built +read):\n%s", diff)
 	}
 
-	if _, err := exec.LookPath("tshark"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip("tshark is not installed")
-	}
-	cmd := exec.Command("tshark", "-r", path, "-n", "-T", "fields", "-e", "infiniband.bth.opcode", "-e", "infiniband.bth.destqp",
+	capturetest.Need(t, "tshark")
+	out := capturetest.RunTshark(t, path, "-T", "fields", "-e", "infiniband.bth.opcode", "-e", "infiniband.bth.destqp",
 		"-e", "infiniband.bth.psn", "-e", "infiniband.invariant.crc", "-e", "_ws.malformed")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("tshark: %v: %s", err, stderr.String())
-	}
 	got = nil
 	for i := range want {
 		// tshark 4.0 and 4.4 take 129 for an unknown opcode, and show no ICRC.
