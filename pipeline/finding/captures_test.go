@@ -118,7 +118,7 @@ func TestPublic(t *testing.T) {
 		"zeek-zeek/mixed-vlan-mpls.pcap":                            {"no-roce"},
 	} {
 		_, all := analyze(t, pipeline.DefaultConfig(), filepath.Join(dir, file))
-		if got := above(all, record.Warning); !slices.Equal(got, want) {
+		if got := above(all, record.Info); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", file, got, want)
 		}
 	}

@@ -108,14 +108,20 @@ func like(f *Facts) []pipeline.Port {
 	return rows
 }
 
+// leftOutICRC says whether there is a sender that does not compute the ICRC.
+func leftOutICRC(f *Facts) bool {
+	_, not := computing(&f.Senders)
+	return len(not) > 0
+}
+
 // rocePort says that RoCEv2 goes to another port than the assigned one.
 func rocePort(f *Facts) []record.Finding {
 	sure := movedRoCE(&f.Ports)
 	var rows []pipeline.Port
 	if sure {
 		rows = append(proven(&f.Ports), f.Ports.Other) // which may be empty
-	} else if rows = like(f); len(rows) == 0 {
-		return nil
+	} else if rows = like(f); len(rows) == 0 || leftOutICRC(f) {
+		return nil // icrcNotComputed says it: where no ICRC is right, none can prove anything
 	}
 	list := []record.Evidence{}
 	var ports []string

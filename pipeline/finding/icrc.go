@@ -1,6 +1,8 @@
 package finding
 
 import (
+	"strconv"
+
 	"cmp"
 	"slices"
 
@@ -131,6 +133,16 @@ func icrcNotComputed(f *Facts) []record.Finding {
 	detail += "FPGA and programmable-switch stacks often leave the ICRC out; a tap that is ahead of the hardware that puts it in sees the same. " +
 		"A receiver that checks the ICRC drops all of these: check whether it answers, and whether it is set to ignore the ICRC. " +
 		"Corruption on this path can't be seen."
+	if ports := like(f); len(ports) > 0 && !movedRoCE(&f.Ports) {
+		names = names[:0]
+		var n uint64
+		for i := range ports {
+			names = append(names, strconv.Itoa(int(ports[i].Port)))
+			n += ports[i].Like
+		}
+		detail += " " + plural(n, "packet") + " to UDP port " + listed(names) + " may be RoCEv2 too, answers perhaps to the port that requests " +
+			"came from: see whether --roce-port " + names[0] + " makes sense of them."
+	}
 	return one(record.Finding{
 		Severity: record.Warning, Code: "icrc-not-computed", Title: title, Detail: detail,
 		Evidence: record.Evidence{
