@@ -22,6 +22,7 @@ type Field struct {
 	Values func(uint64) string
 
 	places []*place
+	layers uint64 // a bit for each LayerKind that it is in
 }
 
 // FieldType is what a field's value is.
@@ -99,6 +100,24 @@ type Extra struct {
 	InterfaceName string
 
 	buf []byte
+	// Of the packet, once it was looked at: its layers, those that it has more
+	// than once, a bit each, and where the first of a kind is.
+	seen, again uint64
+	first       [numLayerKinds]uint8
+}
+
+// look takes note of the packet's layers.
+func (x *Extra) look(p *Packet) {
+	x.seen, x.again = 1<<LayerNone, 0
+	for i, l := range p.Layers() {
+		bit := uint64(1) << l.Kind
+		if x.seen&bit == 0 {
+			x.first[l.Kind] = uint8(i)
+		} else {
+			x.again |= bit
+		}
+		x.seen |= bit
+	}
 }
 
 // Node is one line of a packet's tree.
@@ -123,10 +142,26 @@ func Fields() []*Field { return table.fields }
 func FieldByName(name string) *Field { return table.byName[name] }
 
 // Append appends the values that the field has in p, in the order of the
-// packet's bytes.
+// packet's bytes. x is Reset between packets.
 func (f *Field) Append(dst []Value, x *Extra, p *Packet) []Value {
-	if len(f.places) == 1 && f.places[0].layer == LayerNone {
+	if f.layers == 1<<LayerNone { // of the frame itself
 		return f.places[0].append(dst, x, p, Layer{})
+	}
+	if x.seen == 0 {
+		x.look(p)
+	}
+	present := f.layers & x.seen
+	if present == 0 {
+		return dst
+	}
+	if kind := LayerKind(bits.TrailingZeros64(present)); present&(present-1) == 0 && x.again&present == 0 {
+		l := p.layers[x.first[kind]&(MaxLayers-1)]
+		for _, pl := range f.places {
+			if pl.layer == kind {
+				dst = pl.append(dst, x, p, l)
+			}
+		}
+		return dst
 	}
 	for _, l := range p.Layers() {
 		for _, pl := range f.places {
@@ -296,6 +331,7 @@ func (t *fieldTable) add(kind LayerKind, h headerRows) *layerTree {
 		}
 		pl := &place{layer: kind, depth: r.depth, hidden: r.opt.hidden, off: r.off, n: r.n, mask: r.mask, read: r.opt.read}
 		f.places = append(f.places, pl)
+		f.layers |= 1 << kind
 		f.Repeats = f.Repeats || len(f.places) > 1 || repeats(kind)
 		if !r.opt.byName {
 			tree.fields = append(tree.fields, fieldAt{f, pl})

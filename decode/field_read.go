@@ -16,9 +16,9 @@ func (x *Extra) text(s string) []byte {
 	return x.buf[start:len(x.buf):len(x.buf)]
 }
 
-// Reset forgets made-up values: those that were read with x are invalid then.
-// Call it once a packet.
-func (x *Extra) Reset() { x.buf = x.buf[:0] }
+// Reset forgets what x knows of a packet, and the values made up for it, which
+// are invalid then. Call it once a packet.
+func (x *Extra) Reset() { x.buf, x.seen = x.buf[:0], 0 }
 
 type reader = func(x *Extra, p *Packet, l Layer, v *Value) bool
 

@@ -58,11 +58,9 @@ func AppendSeconds(dst []byte, ns int64) []byte {
 		u = -u
 	}
 	dst = strconv.AppendUint(dst, u/1e9, 10)
-	dst = append(dst, '.')
-	frac := u % 1e9
-	for div := uint64(1e8); div > 0; div /= 10 {
-		dst = append(dst, '0'+byte(frac/div%10))
-	}
+	point := len(dst)
+	dst = strconv.AppendUint(dst, 1e9+u%1e9, 10) // ten digits, the first in place of the point
+	dst[point] = '.'
 	return dst
 }
 

@@ -59,6 +59,9 @@ const (
 	numLayerKinds
 )
 
+// Sets of layers are bits of a uint64.
+const _ = uint(64 - numLayerKinds)
+
 var layerNames = [numLayerKinds]string{
 	"none", "ERF", "Ethernet", "SLL", "SLL2", "null", "VLAN", "802.1ad", "VN-tag", "TTag", "CMD", "AVSP", "MPLS", "LLC",
 	"ARP", "IPv4", "IPv6", "IPv6 extension", "UDP", "TCP", "ICMP", "GRE", "ERSPAN I", "ERSPAN II", "ERSPAN III",

@@ -114,6 +114,18 @@ func unknownField(name string) error {
 	return fmt.Errorf("unknown field %q: rocelens fields lists those there are", name)
 }
 
+// NeedICRC says whether a field tells the result of VerifyICRC, so that it must
+// be called.
+func (f *Fields) NeedICRC() bool {
+	for _, field := range f.fields {
+		switch field.Name {
+		case "infiniband.icrc.status", "infiniband.icrc.expected", "infiniband.vcrc.status":
+			return true
+		}
+	}
+	return false
+}
+
 // Write writes one packet.
 func (f *Fields) Write(p *decode.Packet, x *decode.Extra) {
 	x.Reset()
