@@ -163,7 +163,8 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s: damaged at %s: %s", path, where, e.Reason)
 }
 
-// PathText is a path as it may be shown: one with control characters or broken
+// PathText is a path, or another name that comes from outside, as it may be
+// shown: one with control characters or broken
 // UTF-8 in it is quoted, so that it can't control a terminal.
 func PathText(path string) string {
 	for _, r := range path {

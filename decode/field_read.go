@@ -90,7 +90,7 @@ var protocolNames = [numLayerKinds]string{
 	LayerERF: "erf", LayerEthernet: "eth:ethertype", LayerSLL: "sll:ethertype", LayerSLL2: "sll:ethertype", LayerNull: "null",
 	LayerVLAN: "vlan:ethertype", LayerSTag: "ieee8021ad:ethertype", LayerVNTag: "vntag:ethertype", LayerTTag: "ttag:ethertype", LayerCMD: "cmd:ethertype",
 	LayerAVSP: "avsp:ethertype", LayerMPLS: "mpls", LayerLLC: "llc", LayerARP: "arp", LayerIPv4: "ip", LayerIPv6: "ipv6",
-	LayerUDP: "udp", LayerTCP: "tcp", LayerICMP: "icmp", LayerGRE: "gre", LayerERSPAN1: "erspan", LayerERSPAN2: "erspan",
+	LayerUDP: "udp", LayerTCP: "tcp", LayerICMP: "icmp", LayerICMPv6: "icmpv6", LayerGRE: "gre", LayerERSPAN1: "erspan", LayerERSPAN2: "erspan",
 	LayerERSPAN3: "erspan", LayerVXLAN: "vxlan", LayerGeneve: "geneve", LayerMACControl: "macc", LayerMPA: "iwarp_mpa",
 	LayerIPoIB: "ipoib", LayerLRH: "infiniband", LayerGRH: "infiniband", LayerBTH: "infiniband", LayerPayload: "data", LayerData: "data",
 }
@@ -103,8 +103,6 @@ func readProtocols(x *Extra, p *Packet, _ Layer, v *Value) bool {
 		switch {
 		case name == "" || name == last && (name == "infiniband" || name == "mpls"):
 			continue
-		case l.Kind == LayerICMP && p.IPProto == protoICMPv6:
-			name = "icmpv6"
 		case l.Kind == LayerPayload && p.Has&HasMAD != 0:
 			continue
 		}
@@ -162,10 +160,9 @@ func readPauseTime(_ *Extra, p *Packet, _ Layer, v *Value) bool {
 	return p.Pause.Opcode == macPause
 }
 
-func ifProto(proto uint8, read reader) reader {
-	return func(x *Extra, p *Packet, l Layer, v *Value) bool {
-		return p.IPProto == proto && read(x, p, l, v)
-	}
+func readQuotesRoCE(_ *Extra, p *Packet, _ Layer, v *Value) bool {
+	v.Num = boolNum(p.Flags&QuotesRoCE != 0)
+	return true
 }
 
 // Checksum states as Wireshark numbers them.

@@ -34,7 +34,10 @@ func (f *Field) append(dst []byte, v *Value, colons bool) []byte {
 		// A mapped address stays in IPv6's notation, as it is on the wire.
 		return addrFrom16(v.Bytes).v6().AppendTo(dst)
 	case TypeString:
-		return append(dst, v.Bytes...)
+		if colons { // JSON has its own way
+			return append(dst, v.Bytes...)
+		}
+		return appendPrintable(dst, v.Bytes)
 	case TypeTime:
 		return time.Unix(0, int64(v.Num)).AppendFormat(dst, "Jan _2, 2006 15:04:05.000000000 MST")
 	case TypeDuration:
@@ -46,6 +49,26 @@ func (f *Field) append(dst []byte, v *Value, colons bool) []byte {
 		return appendHex(dst, v.Num, f.Type.digits())
 	}
 	return strconv.AppendUint(dst, v.Num, 10)
+}
+
+// appendPrintable appends text from a capture so that it can't break a line or
+// control a terminal.
+func appendPrintable(dst, text []byte) []byte {
+	for _, c := range text {
+		switch {
+		case c == '\t':
+			dst = append(dst, `\t`...)
+		case c == '\n':
+			dst = append(dst, `\n`...)
+		case c == '\r':
+			dst = append(dst, `\r`...)
+		case c < ' ' || c == 0x7f:
+			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
 }
 
 const hexDigits = "0123456789abcdef"

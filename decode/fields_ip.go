@@ -97,16 +97,16 @@ var ipHeaders = []headerRows{
 		{0, "tcp.flags", "Flags", TypeUint16, Hex, 12, 2, 0x0fff, rowOptions{}},
 	}},
 	{LayerICMP, "icmp", "Internet Control Message Protocol", []row{
-		{0, "icmp.type", "Type", TypeUint8, Dec, 0, 1, 0, rowOptions{read: ifProto(protoICMP, readNumber(0, 1, 0))}},
-		{0, "icmp.code", "Code", TypeUint8, Dec, 1, 1, 0, rowOptions{read: ifProto(protoICMP, readNumber(1, 1, 0))}},
-		{0, "icmp.checksum", "Checksum", TypeUint16, Hex, 2, 2, 0, rowOptions{read: ifProto(protoICMP, readNumber(2, 2, 0))}},
-		{0, "icmpv6.type", "Type", TypeUint8, Dec, 0, 1, 0, rowOptions{read: ifProto(protoICMPv6, readNumber(0, 1, 0))}},
-		{0, "icmpv6.code", "Code", TypeUint8, Dec, 1, 1, 0, rowOptions{read: ifProto(protoICMPv6, readNumber(1, 1, 0))}},
-		{0, "icmpv6.checksum", "Checksum", TypeUint16, Hex, 2, 2, 0, rowOptions{read: ifProto(protoICMPv6, readNumber(2, 2, 0))}},
-		{0, "rocelens.icmp.quotes_roce", "Quotes a RoCEv2 packet", TypeBool, Dec, 0, 0, 0, rowOptions{ours: true, read: func(_ *Extra, p *Packet, _ Layer, v *Value) bool {
-			v.Num = boolNum(p.Flags&QuotesRoCE != 0)
-			return true
-		}}},
+		{0, "icmp.type", "Type", TypeUint8, Dec, 0, 1, 0, rowOptions{}},
+		{0, "icmp.code", "Code", TypeUint8, Dec, 1, 1, 0, rowOptions{}},
+		{0, "icmp.checksum", "Checksum", TypeUint16, Hex, 2, 2, 0, rowOptions{}},
+		{0, "rocelens.icmp.quotes_roce", "Quotes a RoCEv2 packet", TypeBool, Dec, 0, 0, 0, rowOptions{ours: true, read: readQuotesRoCE}},
+	}},
+	{LayerICMPv6, "icmpv6", "Internet Control Message Protocol v6", []row{
+		{0, "icmpv6.type", "Type", TypeUint8, Dec, 0, 1, 0, rowOptions{}},
+		{0, "icmpv6.code", "Code", TypeUint8, Dec, 1, 1, 0, rowOptions{}},
+		{0, "icmpv6.checksum", "Checksum", TypeUint16, Hex, 2, 2, 0, rowOptions{}},
+		{0, "rocelens.icmp.quotes_roce", "", 0, 0, 0, 0, 0, rowOptions{read: readQuotesRoCE}},
 	}},
 }
 

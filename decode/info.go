@@ -131,7 +131,11 @@ func appendOther(dst []byte, p *Packet) []byte {
 		}
 		return dst
 	case KindICMP:
-		if l, ok := p.Layer(LayerICMP); ok {
+		l, ok := p.Layer(LayerICMP)
+		if !ok {
+			l, ok = p.Layer(LayerICMPv6)
+		}
+		if ok {
 			dst = appendUint(append(dst, "type "...), uint64(p.Data[l.Off]))
 			dst = appendUint(append(dst, " code "...), uint64(p.Data[l.Off+1]))
 		}

@@ -303,11 +303,15 @@ func (p *Packet) tcp() {
 func (p *Packet) icmp(proto uint8) {
 	p.Kind = KindICMP
 	const n = 8
-	if !p.need(n, LayerICMP) {
+	l := LayerICMP
+	if proto == protoICMPv6 {
+		l = LayerICMPv6
+	}
+	if !p.need(n, l) {
 		return
 	}
 	typ := p.Data[p.off]
-	p.push(LayerICMP, n)
+	p.push(l, n)
 	isError := proto == protoICMPv6 && typ < 128 || proto == protoICMP && (typ == 3 || typ == 4 || typ == 5 || typ == 11 || typ == 12)
 	if isError && quotesRoCE(p.Data[p.off:p.avail]) {
 		p.Flags |= QuotesRoCE

@@ -26,6 +26,7 @@ const (
 	LayerUDP
 	LayerTCP
 	LayerICMP
+	LayerICMPv6
 	LayerGRE
 	LayerERSPAN1 // no bytes of its own
 	LayerERSPAN2
@@ -64,7 +65,7 @@ const _ = uint(64 - numLayerKinds)
 
 var layerNames = [numLayerKinds]string{
 	"none", "ERF", "Ethernet", "SLL", "SLL2", "null", "VLAN", "802.1ad", "VN-tag", "TTag", "CMD", "AVSP", "MPLS", "LLC",
-	"ARP", "IPv4", "IPv6", "IPv6 extension", "UDP", "TCP", "ICMP", "GRE", "ERSPAN I", "ERSPAN II", "ERSPAN III",
+	"ARP", "IPv4", "IPv6", "IPv6 extension", "UDP", "TCP", "ICMP", "ICMPv6", "GRE", "ERSPAN I", "ERSPAN II", "ERSPAN III",
 	"ERSPAN III sub-header", "VXLAN", "Geneve", "MAC control", "MPA", "IPoIB", "LRH", "GRH", "BTH", "RDETH",
 	"DETH", "RETH", "AtomicETH", "AETH", "AtomicAckETH", "ImmDt", "IETH", "XRCETH", "FETH", "CNP reserved",
 	"MAD", "payload", "pad", "ICRC", "VCRC", "data",

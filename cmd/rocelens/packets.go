@@ -75,6 +75,9 @@ Packets at exactly the limits are in.`,
 		Args: needFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args
+			if cmd.Flags().Changed("count") && o.count == 0 {
+				return errors.New("-c 0 asks for no packet: use 1 or more, or leave it out for all")
+			}
 			if err := o.checkWrite(cmd.Flags()); err != nil {
 				return err
 			}

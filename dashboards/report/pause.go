@@ -74,9 +74,9 @@ func (t *text) pauses() {
 	width := len("Pause sent by")
 	for i := range rows {
 		p := &rows[i]
-		names[i] = p.SrcMAC + " at " + p.Interface
+		names[i] = p.SrcMAC + " at " + capture.PathText(p.Interface)
 		if len(t.Inputs) > 1 {
-			names[i] = p.SrcMAC + " at " + strconv.Itoa(p.Input+1) + ":" + p.Interface
+			names[i] = p.SrcMAC + " at " + strconv.Itoa(p.Input+1) + ":" + capture.PathText(p.Interface)
 		}
 		width = max(width, len(names[i]))
 	}

@@ -90,7 +90,7 @@ func icrcBad(f *Facts) []record.Finding {
 		Severity: record.Critical, Code: "icrc-bad",
 		Title: plural(bad, "packet") + have + " a bad ICRC, of " + count(checked) + " checked (" + percent(bad, checked) +
 			"): changed on the way, or computed wrongly by the sender",
-		Detail: "Receivers drop such packets, and each has to be sent again. By sender: " + listed(say) + ". Check the error counters " +
+		Detail: "Receivers drop such packets: RC sends them again, what UC and UD carried is lost. By sender: " + listed(say) + ". Check the error counters " +
 			"(FCS, symbol and FEC errors) of every link from there to this tap. Where all are zero, look for a device that " +
 			"rewrites packets (address or port translation), and at the sender's NIC and memory.",
 		Evidence: record.Evidence{

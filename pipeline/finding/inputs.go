@@ -104,9 +104,9 @@ func mirroredTwice(f *Facts) []record.Finding {
 		Severity: record.Warning, Code: "mirrored-twice",
 		Title: "The same packets were captured twice: " + count(copies) + " of " + count(packets) + " RoCE packets from " + listed(say[:1]) + others(len(say)-1) +
 			" are copies",
-		Detail: "The copies have the same bytes and came within 10 ms, so this is the mirror and no retransmission. All counts and rates " +
+		Detail: "The copies have the same bytes and came within 10 ms, so they were captured again and not sent again. All counts and rates " +
 			"of this report include them. Directions: " + listed(say) + ". Mirror one port, or one direction of it, and capture on that interface " +
-			"instead of on any.",
+			"instead of on any; where captures of the same traffic were put together, leave one out.",
 		Evidence: record.Evidence{
 			{Key: "copies", Value: copies}, {Key: "packets", Value: packets}, {Key: "share", Value: share(copies, packets-copies)},
 			{Key: "directions", Value: list}, {Key: "directions_doubled", Value: uint64(len(say))}, {Key: "first", Value: first},
