@@ -200,14 +200,24 @@ func (pl *place) value(x *Extra, p *Packet, l Layer, v *Value) bool {
 		return false
 	}
 	v.Off, v.Len = l.Off+uint32(off), uint32(n)
-	v.Bytes = p.Data[v.Off : v.Off+v.Len]
-	if n <= 8 {
-		for _, b := range v.Bytes {
-			v.Num = v.Num<<8 | uint64(b)
-		}
-		if pl.mask != 0 {
-			v.Num = v.Num & pl.mask >> bits.TrailingZeros64(pl.mask)
-		}
+	b := p.Data[v.Off : v.Off+v.Len]
+	v.Bytes = b
+	switch len(b) {
+	case 1:
+		v.Num = uint64(b[0])
+	case 2:
+		v.Num = uint64(be16(b))
+	case 3:
+		v.Num = uint64(be24(b))
+	case 4:
+		v.Num = uint64(be32(b))
+	case 8:
+		v.Num = be64(b)
+	default: // an address, or bytes
+		return true
+	}
+	if pl.mask != 0 {
+		v.Num = v.Num & pl.mask >> bits.TrailingZeros64(pl.mask)
 	}
 	return true
 }
