@@ -164,7 +164,7 @@ func FuzzRoundTrip(f *testing.F) {
 		n.statistics(1, n.option(isbDropped, n.quad(1)), n.option(isbOSDrop, n.quad(1<<63))), n.section(n.option(optComment, "late"))))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		if stream(t, content).Inputs()[0].Compression != Plain {
-			t.Skip() // may unpack to more than there is memory for a copy of
+			return // it may unpack to more than there is memory for a copy of
 		}
 		if _, err := checkRewrite(opener(content)); err != nil {
 			t.Fatal(err)

@@ -11,25 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// sharedCaptures is where the captures of others are. They may not be copied
-// into this repository, so where they are missing the test is skipped: the made
-// files above test the same, and these show that it holds in the wild.
-func sharedCaptures(t testing.TB) string {
-	t.Helper()
-	if dir := os.Getenv("ROCELENS_CAPTURES"); dir != "" {
-		return dir
-	}
-	dir, err := filepath.Abs(filepath.Join("..", "..", "shared", "captures"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("no captures: set ROCELENS_CAPTURES to their folder")
-	}
-	return dir
-}
+	"github.com/rocelens/rocelens/capture/capturetest"
+)
 
 // Each capture is read to its last frame, and the frames have the times and
 // lengths that tshark 4.0.17 sees. testdata/captures.tsv has, of each, the
@@ -40,7 +24,7 @@ func sharedCaptures(t testing.TB) string {
 // prints. tshark takes ERF headers off the lengths, and refuses link type 247:
 // there it was given the file with the link type changed.
 func TestRealCaptures(t *testing.T) {
-	dir := sharedCaptures(t)
+	dir := capturetest.NeedShared(t)
 	table, err := os.Open(filepath.Join("testdata", "captures.tsv"))
 	if err != nil {
 		t.Fatal(err)
