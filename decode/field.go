@@ -99,7 +99,8 @@ type Extra struct {
 	HasInterface  bool
 	InterfaceName string
 
-	buf []byte
+	buf   []byte
+	value Value // of a field on its way to text
 	// Of the packet, once it was looked at: its layers, those that it has more
 	// than once, a bit each, and where the first of a kind is.
 	seen, again uint64
@@ -144,26 +145,7 @@ func FieldByName(name string) *Field { return table.byName[name] }
 // Append appends the values that the field has in p, in the order of the
 // packet's bytes. x is Reset between packets.
 func (f *Field) Append(dst []Value, x *Extra, p *Packet) []Value {
-	if f.layers == 1<<LayerNone { // of the frame itself
-		return f.places[0].append(dst, x, p, Layer{})
-	}
-	if x.seen == 0 {
-		x.look(p)
-	}
-	present := f.layers & x.seen
-	if present == 0 {
-		return dst
-	}
-	if kind := LayerKind(bits.TrailingZeros64(present)); present&(present-1) == 0 && x.again&present == 0 {
-		l := p.layers[x.first[kind]&(MaxLayers-1)]
-		for _, pl := range f.places {
-			if pl.layer == kind {
-				dst = pl.append(dst, x, p, l)
-			}
-		}
-		return dst
-	}
-	for _, l := range p.Layers() {
+	for _, l := range f.where(x, p) {
 		for _, pl := range f.places {
 			if pl.layer == l.Kind {
 				dst = pl.append(dst, x, p, l)
@@ -172,6 +154,29 @@ func (f *Field) Append(dst []Value, x *Extra, p *Packet) []Value {
 	}
 	return dst
 }
+
+// where are the layers of p to look for the field in; others may be among
+// them.
+func (f *Field) where(x *Extra, p *Packet) []Layer {
+	if f.layers == 1<<LayerNone { // of the frame itself
+		return noLayer[:]
+	}
+	if x.seen == 0 {
+		x.look(p)
+	}
+	present := f.layers & x.seen
+	if present == 0 {
+		return nil
+	}
+	if present&(present-1) == 0 && x.again&present == 0 {
+		i := x.first[bits.TrailingZeros64(present)] & (MaxLayers - 1)
+		return p.layers[i : i+1]
+	}
+	return p.Layers()
+}
+
+// noLayer stands for the frame itself.
+var noLayer = [1]Layer{{Kind: LayerNone}}
 
 func (pl *place) append(dst []Value, x *Extra, p *Packet, l Layer) []Value {
 	dst = append(dst, Value{})
@@ -192,34 +197,47 @@ func (pl *place) value(x *Extra, p *Packet, l Layer, v *Value) bool {
 		}
 		return true
 	}
-	off, n := pl.off, pl.n
-	if n <= 0 { // the rest
-		n = int(l.Len) - off
-	}
-	if n <= 0 && pl.n > 0 || off+n > int(l.Len) || n < 0 {
+	b, ok := pl.bytes(p, l)
+	if !ok {
 		return false
 	}
-	v.Off, v.Len = l.Off+uint32(off), uint32(n)
-	b := p.Data[v.Off : v.Off+v.Len]
-	v.Bytes = b
+	v.Off, v.Len = l.Off+uint32(pl.off), uint32(len(b))
+	v.Bytes, v.Num = b, pl.number(b)
+	return true
+}
+
+// bytes are those of a plain field, if the layer has them.
+func (pl *place) bytes(p *Packet, l Layer) ([]byte, bool) {
+	n := pl.n
+	if n <= 0 { // the rest
+		n = int(l.Len) - pl.off
+	}
+	if n < 0 || pl.off+n > int(l.Len) {
+		return nil, false
+	}
+	start := int(l.Off) + pl.off
+	return p.Data[start : start+n], true
+}
+
+// number is what a plain field's bytes are as a number, if they are so many as
+// numbers have.
+func (pl *place) number(b []byte) (n uint64) {
 	switch len(b) {
 	case 1:
-		v.Num = uint64(b[0])
+		n = uint64(b[0])
 	case 2:
-		v.Num = uint64(be16(b))
+		n = uint64(be16(b))
 	case 3:
-		v.Num = uint64(be24(b))
+		n = uint64(be24(b))
 	case 4:
-		v.Num = uint64(be32(b))
+		n = uint64(be32(b))
 	case 8:
-		v.Num = be64(b)
-	default: // an address, or bytes
-		return true
+		n = be64(b)
 	}
 	if pl.mask != 0 {
-		v.Num = v.Num & pl.mask >> bits.TrailingZeros64(pl.mask)
+		n = n & pl.mask >> bits.TrailingZeros64(pl.mask)
 	}
-	return true
+	return n
 }
 
 // AppendTree appends the packet's tree: a heading for each header, and its

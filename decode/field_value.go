@@ -7,48 +7,104 @@ import (
 
 // AppendRaw appends a value as tshark -T fields writes it: numbers without
 // their names, booleans as 1 and 0, bytes as hexadecimal digits.
-func (f *Field) AppendRaw(dst []byte, v *Value) []byte { return f.append(dst, v, false) }
+func (f *Field) AppendRaw(dst []byte, v *Value) []byte {
+	return f.append(dst, v.Num, v.Bytes, false)
+}
 
 // AppendJSON appends a value as tshark -T json writes it, without quotes:
 // bytes are separated by colons.
-func (f *Field) AppendJSON(dst []byte, v *Value) []byte { return f.append(dst, v, true) }
+func (f *Field) AppendJSON(dst []byte, v *Value) []byte {
+	return f.append(dst, v.Num, v.Bytes, true)
+}
 
-func (f *Field) append(dst []byte, v *Value, colons bool) []byte {
+// AppendAll appends all values that the field has in p as AppendRaw writes
+// them, with sep between them. x is Reset between packets.
+func (f *Field) AppendAll(dst []byte, sep byte, x *Extra, p *Packet) []byte {
+	n := 0
+	for _, l := range f.where(x, p) {
+		for _, pl := range f.places {
+			if pl.layer != l.Kind {
+				continue
+			}
+			num, b, ok := uint64(0), []byte(nil), false
+			if pl.read == nil {
+				b, ok = pl.bytes(p, l)
+				num = pl.number(b)
+			} else {
+				x.value = Value{}
+				ok = pl.read(x, p, l, &x.value)
+				num, b = x.value.Num, x.value.Bytes
+			}
+			if !ok {
+				continue
+			}
+			if n > 0 {
+				dst = append(dst, sep)
+			}
+			dst = f.append(dst, num, b, false)
+			n++
+		}
+	}
+	return dst
+}
+
+func (f *Field) append(dst []byte, num uint64, b []byte, colons bool) []byte {
 	switch f.Type {
 	case TypeBytes:
-		for i, b := range v.Bytes {
-			if colons && i > 0 {
-				dst = append(dst, ':')
-			}
-			dst = append(dst, hexDigits[b>>4], hexDigits[b&15])
-		}
-		return dst
+		return appendBytes(dst, b, colons)
 	case TypeEther:
-		if len(v.Bytes) == 6 {
-			return MAC(v.Bytes).Append(dst)
+		if len(b) == 6 {
+			return MAC(b).Append(dst)
 		}
 		return dst
 	case TypeIPv4:
-		return addrFrom4(v.Bytes).IP().AppendTo(dst)
+		return appendIPv4(dst, b)
 	case TypeIPv6:
 		// A mapped address stays in IPv6's notation, as it is on the wire.
-		return addrFrom16(v.Bytes).v6().AppendTo(dst)
+		return addrFrom16(b).v6().AppendTo(dst)
 	case TypeString:
 		if colons { // JSON has its own way
-			return append(dst, v.Bytes...)
+			return append(dst, b...)
 		}
-		return appendPrintable(dst, v.Bytes)
+		return appendPrintable(dst, b)
 	case TypeTime:
-		return time.Unix(0, int64(v.Num)).AppendFormat(dst, "Jan _2, 2006 15:04:05.000000000 MST")
+		return time.Unix(0, int64(num)).AppendFormat(dst, "Jan _2, 2006 15:04:05.000000000 MST")
 	case TypeDuration:
-		return AppendSeconds(dst, int64(v.Num))
+		return AppendSeconds(dst, int64(num))
 	case TypeNone:
 		return dst
 	}
 	if f.Base == Hex {
-		return appendHex(dst, v.Num, f.Type.digits())
+		return appendHex(dst, num, f.Type.digits())
 	}
-	return strconv.AppendUint(dst, v.Num, 10)
+	return strconv.AppendUint(dst, num, 10)
+}
+
+func appendBytes(dst, b []byte, colons bool) []byte {
+	for i, c := range b {
+		if colons && i > 0 {
+			dst = append(dst, ':')
+		}
+		dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
+	}
+	return dst
+}
+
+// appendIPv4 appends four bytes with points between them.
+func appendIPv4(dst, b []byte) []byte {
+	for i, c := range b {
+		if i > 0 {
+			dst = append(dst, '.')
+		}
+		if c >= 100 {
+			dst = append(dst, '0'+c/100)
+		}
+		if c >= 10 {
+			dst = append(dst, '0'+c/10%10)
+		}
+		dst = append(dst, '0'+c%10)
+	}
+	return dst
 }
 
 // appendPrintable appends text from a capture so that it can't break a line or

@@ -1,6 +1,9 @@
 package decode
 
-import "strconv"
+import (
+	"math/bits"
+	"strconv"
+)
 
 // Protocol is the name in the protocol column of a packet list.
 func Protocol(p *Packet) string {
@@ -262,12 +265,10 @@ func appendUint(dst []byte, v uint64) []byte { return strconv.AppendUint(dst, v,
 // appendHex appends v as 0x and at least so many digits.
 func appendHex(dst []byte, v uint64, digits int) []byte {
 	dst = append(dst, "0x"...)
-	for n := 15; n > 0; n-- {
-		if v>>(4*n) != 0 || n < digits {
-			dst = append(dst, "0123456789abcdef"[v>>(4*n)&15])
-		}
+	for n := max(digits, 1, (bits.Len64(v)+3)/4) - 1; n >= 0; n-- {
+		dst = append(dst, hexDigits[v>>(4*n)&15])
 	}
-	return append(dst, "0123456789abcdef"[v&15])
+	return dst
 }
 
 func appendQP(dst []byte, qp uint32) []byte { return appendHex(dst, uint64(qp), 6) }

@@ -130,9 +130,14 @@ func (f *Fields) NeedICRC() bool {
 func (f *Fields) Write(p *decode.Packet, x *decode.Extra) {
 	x.Reset()
 	b := f.line[:0]
+	plain := f.opt.Occurrence == 'a' && f.opt.Quote == 0
 	for i, field := range f.fields {
 		if i > 0 {
 			b = append(b, f.opt.Separator)
+		}
+		if plain {
+			b = field.AppendAll(b, f.opt.Aggregator, x, p)
+			continue
 		}
 		f.values = field.Append(f.values[:0], x, p)
 		values := f.values
