@@ -1,0 +1,208 @@
+package record
+
+// Event is a thing that happened on a session. Which of its figures are
+// meaningful depends on the kind; a kind's figures are its Detail.
+type Event struct {
+	Time    int64 // ns
+	Session string
+	// Stream is 0 for the requests of A and the answers to them, 1 for those
+	// of B.
+	Stream uint8
+	Frame  FrameRef
+	Count  uint64 // of a run of the same, else 1
+	Detail Detail
+}
+
+// Detail are the figures of one kind of event.
+type Detail interface{ Kind() EventKind }
+
+// EventKind names what happened.
+type EventKind string
+
+// The kinds of events.
+const (
+	KindConnect        EventKind = "connect"
+	KindReject         EventKind = "reject"
+	KindDisconnect     EventKind = "disconnect"
+	KindNewSession     EventKind = "new_session"
+	KindClosed         EventKind = "closed"
+	KindFailed         EventKind = "failed"
+	KindNak            EventKind = "nak"
+	KindRNRNak         EventKind = "rnr_nak"
+	KindTry            EventKind = "try"
+	KindEpisode        EventKind = "episode"
+	KindSilence        EventKind = "silence"
+	KindRetryExhausted EventKind = "retry_exhausted"
+	KindCaptureLoss    EventKind = "capture_loss"
+	KindReorder        EventKind = "reorder"
+	KindDuplicate      EventKind = "duplicate"
+	KindCorrupt        EventKind = "corrupt"
+	KindUndecided      EventKind = "undecided"
+	KindProtocolError  EventKind = "protocol_error"
+)
+
+// Range is a range of PSNs, both ends included, modulo 2^24.
+type Range struct {
+	First uint32 `json:"first"`
+	Last  uint32 `json:"last"`
+}
+
+// Connect: CM's REQ was answered by a REP, or was not.
+type Connect struct {
+	Answered bool   `json:"answered"`
+	Requests uint32 `json:"requests"` // REQs sent, repetitions included
+	Took     int64  `json:"took_ns"`  // REQ to REP
+	Service  uint64 `json:"service_id"`
+}
+
+// Reject: CM refused.
+type Reject struct {
+	Reason uint16 `json:"reason"`
+	Text   string `json:"text"`
+}
+
+// Disconnect: a DREQ was seen.
+type Disconnect struct {
+	Answered bool `json:"answered"`
+}
+
+// NewSession: a QPN began another life.
+type NewSession struct {
+	Why      string `json:"why"` // cm, psn_jump or service
+	Previous string `json:"previous"`
+}
+
+// Closed: the session ended in order, or gave way to a new life of its QPN.
+type Closed struct {
+	Why string `json:"why"` // disconnect, new_life or evicted
+}
+
+// Failed: the requester gave up.
+type Failed struct {
+	Why  string `json:"why"` // retry_exhausted, rnr_exhausted or nak
+	Code string `json:"code,omitempty"`
+}
+
+// Nak is a negative acknowledgement.
+type Nak struct {
+	Code    string    `json:"code"` // sequence, invalid_request, remote_access, remote_operational, ...
+	PSN     uint32    `json:"psn"`
+	Opcode  string    `json:"opcode,omitempty"` // of the request that drew it, where it was seen
+	Request *FrameRef `json:"request,omitempty"`
+	Refusal bool      `json:"refusal,omitempty"`   // a sequence NAK that only repeats an RNR NAK
+	Detect  *int64    `json:"detect_ns,omitempty"` // from the first packet out of order
+}
+
+// RNRNak: the responder was not ready.
+type RNRNak struct {
+	PSN   uint32 `json:"psn"`
+	Timer int64  `json:"timer_ns"` // the wait that it asks for
+}
+
+// Try is one step back.
+type Try struct {
+	PSN   uint32 // r, where it begins again
+	Cause Cause
+	Place Place
+	Mode  Mode
+	From  uint32 // the position before
+	Max   uint32 // the maximum before
+	// Silence is how long the requester had sent nothing, React how long
+	// after the NAK, the response or the end of the RNR timer it began.
+	Silence, React int64
+	HasReact       bool
+	Resent         Amount
+	Wasted         Amount
+	LostBefore     uint64
+	LostAfter      uint64
+	Number         uint32 // of the episode's tries, from 1
+	Opcode         string // of the first packet sent again
+}
+
+// Episode is a run of tries until the position reached the old maximum.
+type Episode struct {
+	Tries     uint32
+	Range     Range
+	Cause     Cause // of its first try
+	Place     Place
+	Resent    Amount
+	Wasted    Amount
+	Lost      uint64
+	Detect    *int64 // first packet out of order to NAK
+	Took      int64  // first sign to the end
+	Recovered bool
+}
+
+// Silence is a long pause in the middle of a stream that no step back
+// explains.
+type Silence struct {
+	Lasted  int64  `json:"lasted_ns"`
+	PSN     uint32 `json:"psn"`     // of the packet that ended it
+	Pending uint32 `json:"pending"` // packets sent and not acknowledged when it began
+}
+
+// RetryExhausted: the same packet was sent again until the requester gave up.
+type RetryExhausted struct {
+	Unanswered Range
+	LastAcked  uint32 // the last PSN that was acknowledged
+	HasAcked   bool
+	Tries      uint32
+	Spacing    int64 // ns, the median between tries
+	RNR        bool  // refused each time, not unanswered
+}
+
+// CaptureLoss: skipped, never gone back for, and yet acknowledged.
+type CaptureLoss struct {
+	Range Range `json:"psn"`
+}
+
+// Reorder: a packet that came late.
+type Reorder struct {
+	PSN    uint32 `json:"psn"`
+	Behind uint32 `json:"behind"` // packets that overtook it, at least
+	Late   int64  `json:"late_ns"`
+}
+
+// Duplicate: the same packet again.
+type Duplicate struct {
+	PSN     uint32 `json:"psn"`
+	Network bool   `json:"network"`
+}
+
+// Corrupt: a wrong ICRC.
+type Corrupt struct {
+	PSN uint32 `json:"psn"` // as the packet says
+}
+
+// Undecided: out of order, and nothing tells reordering from loss.
+type Undecided struct {
+	PSN uint32 `json:"psn"`
+	Why string `json:"why"`
+}
+
+// ProtocolError: the rules of the transport were broken.
+type ProtocolError struct {
+	Rule string `json:"rule"`
+	PSN  uint32 `json:"psn"`
+	Got  string `json:"got"`
+	Want string `json:"want"`
+}
+
+func (Connect) Kind() EventKind        { return KindConnect }
+func (Reject) Kind() EventKind         { return KindReject }
+func (Disconnect) Kind() EventKind     { return KindDisconnect }
+func (NewSession) Kind() EventKind     { return KindNewSession }
+func (Closed) Kind() EventKind         { return KindClosed }
+func (Failed) Kind() EventKind         { return KindFailed }
+func (Nak) Kind() EventKind            { return KindNak }
+func (RNRNak) Kind() EventKind         { return KindRNRNak }
+func (*Try) Kind() EventKind           { return KindTry }
+func (*Episode) Kind() EventKind       { return KindEpisode }
+func (Silence) Kind() EventKind        { return KindSilence }
+func (RetryExhausted) Kind() EventKind { return KindRetryExhausted }
+func (CaptureLoss) Kind() EventKind    { return KindCaptureLoss }
+func (Reorder) Kind() EventKind        { return KindReorder }
+func (Duplicate) Kind() EventKind      { return KindDuplicate }
+func (Corrupt) Kind() EventKind        { return KindCorrupt }
+func (Undecided) Kind() EventKind      { return KindUndecided }
+func (ProtocolError) Kind() EventKind  { return KindProtocolError }

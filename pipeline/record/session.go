@@ -1,0 +1,188 @@
+package record
+
+import (
+	"strconv"
+
+	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/sketch"
+)
+
+// Session is one connection between two queue pairs and all that was seen of
+// it, or a flow whose other half was not found. A UD flow is one too: A is the
+// sender, with the QPN that DETH gives.
+type Session struct {
+	ID      string // stable: version, VNI, both ends, incarnation
+	Service Service
+	Version Version
+	VNI     uint32 // of the tunnel that it is inside, where HasVNI
+	HasVNI  bool
+	// Incarnation counts the lives of the same pair of QPNs, from 1.
+	Incarnation uint32
+
+	A, B    Endpoint // A is who began: the active side of CM, or the sender of the first request seen
+	Pairing Pairing
+	State   State
+	Vantage Vantage
+	// Application is what the service id or the port says, "" where unknown.
+	Application string
+	CM          *CM // what CM said, nil where it was not seen
+
+	First, Last FrameRef
+	// PathMTU is in bytes, 0 where nothing tells it.
+	PathMTU uint32
+	// AckTimeout is A's and B's, in nanoseconds, 0 where nothing tells it.
+	AckTimeout [2]int64
+
+	AToB, BToA Direction
+	// FailedStream is the requester that gave up, 0 for A and 1 for B, in
+	// StateFailed.
+	FailedStream uint8
+}
+
+// Endpoint is one end of a session.
+type Endpoint struct {
+	Addr   decode.Addr
+	Kind   decode.AddrKind
+	QPN    uint32
+	HasQPN bool // false where the QPN of that end is not known
+}
+
+// Append appends the address alone.
+func (e Endpoint) Append(dst []byte) []byte { return e.Addr.Append(dst, e.Kind) }
+
+// AppendID appends address and QPN: 10.0.0.1/0x8c, the QPN as ? where it is
+// not known.
+func (e Endpoint) AppendID(dst []byte) []byte {
+	dst = append(e.Addr.Append(dst, e.Kind), '/')
+	if !e.HasQPN {
+		return append(dst, '?')
+	}
+	return strconv.AppendUint(append(dst, "0x"...), uint64(e.QPN), 16)
+}
+
+// Pairing says how the two flows of a session were found to belong together.
+type Pairing struct {
+	Method     PairingMethod
+	Confidence float64 // 0 to 1
+}
+
+// Direction is what one side of a session sent. Messages, Goodput,
+// Retransmitted, Wasted, Episodes, Tries, Places, Lost, Reordered, Undecided,
+// Silences, both latencies and the peaks are of the stream whose requester
+// that side is.
+type Direction struct {
+	Packets      uint64
+	WireBytes    uint64
+	PayloadBytes uint64
+	// GoodputBytes is the payload of PSNs seen for the first time. READ data
+	// counts for the side that sent the data.
+	GoodputBytes uint64
+	First, Last  int64 // time of the first and last packet; valid where Packets is not 0
+
+	Messages Messages
+	Acks     uint64    // opcode Acknowledge with syndrome ACK
+	Naks     [5]uint64 // by decode.NakCode
+	RNRNaks  uint64
+
+	Retransmitted Retransmitted
+	Wasted        Amount // sent again although the tap had seen them in the pass before
+	ReadResponses ReadResponses
+
+	Episodes    uint64
+	Tries       [NumCauses]uint64
+	Places      [NumPlaces]uint64
+	Modes       [NumModes]uint64
+	Lost        Lost
+	Reordered   uint64
+	Undecided   uint64 // out of order, and nothing tells reordering from loss
+	Duplicates  Duplicates
+	Silences    uint64
+	SilenceTime int64 // ns, of the silences and of the waits before timeouts
+	RNRTime     int64 // ns, from RNR NAKs to the first packet sent again
+
+	ECN          [4]uint64 // by decode.Packet.ECN
+	DSCP         []DSCPCount
+	CNPsReceived uint64 // CNPs that told this side to slow down
+	ICRCBad      uint64
+	Truncated    uint64
+
+	AckLatency     sketch.Histogram
+	MessageLatency sketch.Histogram
+	Latency        [NumMessageKinds]sketch.Histogram // MessageLatency by kind
+	NakReaction    sketch.Histogram                  // NAK at the tap to the first packet sent again
+
+	// Peaks of what was sent and not yet acknowledged.
+	PeakPackets, PeakBytes uint64
+	ProtocolErrors         uint64
+	// SourcePort is the UDP source port of the last packet, PortsSeen how
+	// often it changed.
+	SourcePort  uint16
+	PortChanges uint64
+}
+
+// DSCPCount counts packets of one DSCP.
+type DSCPCount struct {
+	DSCP    uint8
+	Packets uint64
+}
+
+// Amount is packets and the payload bytes in them.
+type Amount struct{ Packets, Bytes uint64 }
+
+// Messages counts request messages by kind, each once, and those that were
+// seen to be completed.
+type Messages struct {
+	Sent      [NumMessageKinds]uint64
+	Completed uint64
+}
+
+// Retransmitted is what was sent again: fills are PSNs that the tap had not
+// seen before, repeats are those that it had.
+type Retransmitted struct {
+	Packets, Bytes uint64
+	Fills, Repeats uint64
+}
+
+// ReadResponses are the READ and atomic responses that a side sent.
+type ReadResponses struct {
+	Packets       uint64
+	Retransmitted uint64
+	LostBeforeTap uint64
+}
+
+// Lost is where packets went. AfterTap is a lower bound.
+type Lost struct {
+	BeforeTap uint64
+	AfterTap  uint64
+	Capture   uint64 // by the mirror or the capture, not by the network
+	Corrupt   uint64 // arrived with a wrong ICRC
+}
+
+// Duplicates are packets that were there twice.
+type Duplicates struct {
+	Capture uint64 // by the mirror
+	Network uint64
+}
+
+// CM is what the connection manager's messages said of a session.
+type CM struct {
+	ServiceID uint64
+	// SourcePort and DestPort are RDMA-CM's, 0 where the service id is none of
+	// RDMA-CM's.
+	SourcePort, DestPort uint16
+	Service              Service
+	StartPSN             [2]uint32 // A's and B's
+	PathMTU              uint32    // bytes
+	AckTimeout           int64     // ns, A's local ACK timeout; B uses the same
+	RetryCount           uint8
+	RNRRetry             [2]uint8
+	ResponderResources   [2]uint8
+	InitiatorDepth       [2]uint8
+	Requests             uint32 // REQs seen, repetitions included
+	Requested            int64  // time of the first REQ, 0 where it was not seen
+	Replied              int64  // of the REP
+	Established          int64  // of the RTU
+	Disconnected         int64  // of the DREQ
+	RejectReason         uint16 // 0 where it was not rejected
+	Private              []byte // the application's private data of the REQ, at most 92 bytes
+}

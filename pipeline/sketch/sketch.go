@@ -1,0 +1,122 @@
+// Package sketch keeps distributions of durations in little memory: histograms
+// with logarithmic buckets, which merge by adding.
+package sketch
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// Buckets are eight an octave: bucket b, for b from 8 on, holds the values v
+// with v>>(b/8-1) = 8+b%8. Values below 8 have a bucket each. A quantile that
+// is read off a bucket's middle is within 1/16 (6.25 %) of the true one.
+const perOctave = 8
+
+// NumBuckets is the number of buckets that there are.
+const NumBuckets = perOctave * 61
+
+// Bucket is the bucket of a duration in nanoseconds; negative ones count as 0.
+func Bucket(ns int64) int {
+	if ns < perOctave {
+		return int(max(ns, 0))
+	}
+	shift := bits.Len64(uint64(ns)) - 4
+	return (shift+1)*perOctave + int(ns>>shift) - perOctave
+}
+
+// Bounds are the least and the greatest duration of a bucket.
+func Bounds(bucket int) (low, high int64) {
+	if bucket < perOctave {
+		return int64(bucket), int64(bucket)
+	}
+	shift := bucket/perOctave - 1
+	low = int64(perOctave+bucket%perOctave) << shift
+	return low, low + 1<<shift - 1
+}
+
+// Histogram is a distribution of durations. The zero value is empty and takes
+// no memory beyond itself; buckets are kept from the lowest used one to the
+// highest.
+type Histogram struct {
+	Count    uint64
+	Sum      int64 // ns
+	Min, Max int64 // exact; valid where Count is not 0
+	base     uint16
+	buckets  []uint32
+}
+
+// Add counts a duration in nanoseconds.
+func (h *Histogram) Add(ns int64) {
+	ns = max(ns, 0)
+	if h.Count == 0 {
+		h.Min, h.Max = ns, ns
+	}
+	h.Count++
+	h.Sum += ns
+	h.Min, h.Max = min(h.Min, ns), max(h.Max, ns)
+	h.add(Bucket(ns), 1)
+}
+
+func (h *Histogram) add(bucket int, n uint32) {
+	i := bucket - int(h.base)
+	if len(h.buckets) == 0 {
+		h.base, i = uint16(bucket), 0
+		h.buckets = append(h.buckets, 0)
+	}
+	if i < 0 {
+		h.buckets = slices.Insert(h.buckets, 0, make([]uint32, -i)...)
+		h.base, i = uint16(bucket), 0
+	}
+	for i >= len(h.buckets) {
+		h.buckets = append(h.buckets, 0)
+	}
+	if h.buckets[i] += n; h.buckets[i] < n {
+		h.buckets[i] = math.MaxUint32 // it stays full
+	}
+}
+
+// Merge adds what o counted.
+func (h *Histogram) Merge(o *Histogram) {
+	if o.Count == 0 {
+		return
+	}
+	if h.Count == 0 {
+		h.Min, h.Max = o.Min, o.Max
+	}
+	h.Count += o.Count
+	h.Sum += o.Sum
+	h.Min, h.Max = min(h.Min, o.Min), max(h.Max, o.Max)
+	for i, n := range o.buckets {
+		if n > 0 {
+			h.add(int(o.base)+i, n)
+		}
+	}
+}
+
+// Each calls do with each bucket that is not empty, in ascending order.
+func (h *Histogram) Each(do func(bucket int, n uint32)) {
+	for i, n := range h.buckets {
+		if n > 0 {
+			do(int(h.base)+i, n)
+		}
+	}
+}
+
+// Quantile is the duration below which the share q (0 to 1) of the values
+// lies, within 1/16 of the true one; 0 where there are none.
+func (h *Histogram) Quantile(q float64) int64 {
+	if h.Count == 0 {
+		return 0
+	}
+	rank := uint64(math.Ceil(q * float64(h.Count)))
+	rank = min(max(rank, 1), h.Count)
+	seen := uint64(0)
+	for i, n := range h.buckets {
+		if seen += uint64(n); seen >= rank {
+			low, high := Bounds(int(h.base) + i)
+			return min(max(low+(high-low)/2, h.Min), h.Max)
+		}
+	}
+	return h.Max
+}
