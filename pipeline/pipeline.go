@@ -16,6 +16,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/record"
 )
 
 // Config says how packets are decoded and checked.
@@ -33,6 +34,11 @@ func DefaultConfig() Config { return Config{ICRC: true} }
 type Result struct {
 	Counters
 	Duplicates Duplicates
+	// Sessions are in the order of their first packets, Events in order of
+	// time. EventsLeftOut are those beyond a bound.
+	Sessions      []record.Session
+	Events        []record.Event
+	EventsLeftOut uint64
 }
 
 // Run reads src to its end and counts every frame. The result is never nil:
