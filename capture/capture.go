@@ -175,6 +175,15 @@ func PathText(path string) string {
 	return path
 }
 
+// Quoted is a text that comes from outside in quotes, as it was written: a
+// backslash stays one. Only what PathText would quote has escapes.
+func Quoted(s string) string {
+	if t := PathText(s); t != s {
+		return t
+	}
+	return `"` + s + `"`
+}
+
 // Format is a capture file format.
 type Format uint8
 

@@ -240,3 +240,16 @@ func TestBatchesInFlight(t *testing.T) {
 		}
 	}
 }
+
+// TestQuoted: names are shown as they are, unless a terminal would obey them.
+func TestQuoted(t *testing.T) {
+	for s, want := range map[string][2]string{
+		`a\.b c`: {`a\.b c`, `"a\.b c"`},
+		"a\x1b":  {`"a\x1b"`, `"a\x1b"`},
+		"":       {"", `""`},
+	} {
+		if PathText(s) != want[0] || Quoted(s) != want[1] {
+			t.Errorf("%q is %s and %s", s, PathText(s), Quoted(s))
+		}
+	}
+}

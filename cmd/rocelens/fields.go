@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 )
 
@@ -19,11 +21,17 @@ name it is, and what it is called. Names are Wireshark's wherever Wireshark has 
 field.
 
 With a PATTERN, only fields whose name or label holds it are listed; upper and lower
-case are the same.`,
+case are the same. It is plain text, not a regular expression.`,
 		Example: `  rocelens fields
   rocelens fields bth
   rocelens fields "sequence number"`,
-		Args: cobra.MaximumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("fields takes one PATTERN, not %d: look for one word at a time, or put quotes around one with blanks, "+
+					"as in rocelens fields \"sequence number\"", len(args))
+			}
+			return nil
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			pattern := ""
 			if len(args) == 1 {
@@ -46,9 +54,21 @@ case are the same.`,
 				return err
 			}
 			if n == 0 {
-				return fmt.Errorf("no field has %q in its name or label", args[0])
+				return noField(args[0])
 			}
 			return nil
 		},
 	}
+}
+
+// noField says that no field holds a pattern, and why that may be.
+func noField(pattern string) error {
+	say := "no field has " + capture.Quoted(pattern) + " in its name or label"
+	switch near := decode.NearestField(pattern); {
+	case strings.ContainsAny(pattern, `\^$*+?()[]{}|`):
+		say += ": it is taken as plain text, not as a regular expression"
+	case near != "":
+		say += ": did you mean " + near + "?"
+	}
+	return errors.New(say)
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 )
 
@@ -91,12 +93,16 @@ func NewFields(w io.Writer, names []string, opt FieldsOptions) (*Fields, error) 
 		return nil, errors.New("no field was named: use -e FIELD, as in -e frame.number -e infiniband.bth.psn")
 	}
 	f := &Fields{w: bufio.NewWriterSize(w, bufferSize), opt: opt}
+	var unknown []string
 	for _, name := range names {
 		field := decode.FieldByName(name)
-		if field == nil {
-			return nil, unknownField(name)
+		if field == nil && !slices.Contains(unknown, name) {
+			unknown = append(unknown, name)
 		}
 		f.fields = append(f.fields, field)
+	}
+	if len(unknown) > 0 {
+		return nil, unknownFields(unknown)
 	}
 	if opt.BOM {
 		_, _ = f.w.WriteString("\ufeff")
@@ -107,11 +113,15 @@ func NewFields(w io.Writer, names []string, opt FieldsOptions) (*Fields, error) 
 	return f, nil
 }
 
-func unknownField(name string) error {
-	if near := decode.NearestField(name); near != "" {
-		return fmt.Errorf("unknown field %q: did you mean %s?", name, near)
+// unknownField says of a name that is no field what to use instead.
+func unknownField(name string) string {
+	if s := protocolOnly(name); s != "" {
+		return s
 	}
-	return fmt.Errorf("unknown field %q: rocelens fields lists those there are", name)
+	if near := decode.NearestField(name); near != "" {
+		return fmt.Sprintf("unknown field %s: did you mean %s?", capture.Quoted(name), near)
+	}
+	return fmt.Sprintf("unknown field %s: rocelens fields lists those there are", capture.Quoted(name))
 }
 
 // NeedICRC says whether a field tells the result of VerifyICRC, so that it must
