@@ -40,7 +40,10 @@ arrived unchanged (ICRC), the opcodes, acknowledges and NAKs, tunnels, who pause
 whom, and what else there is.
 
 FILE may be a pcap, pcapng or ERF file, plain or compressed by gzip or zstd, a
-directory of such files, or - for standard input. Several are merged by time.`,
+directory of such files, or - for standard input. Several are merged by time.
+
+--fail-on is for scripts: the exit code is 3 where a finding is that severe or worse.
+With --no-icrc no packet is looked at for corruption, so --fail-on does not see any.`,
 		Example: `  rocelens analyze capture.pcapng
   rocelens analyze --format json -o report.json host-a.pcap.zst host-b.pcap.zst
   rocelens analyze --fail-on warning nic-test.pcap > report.txt
@@ -55,7 +58,7 @@ directory of such files, or - for standard input. Several are merged by time.`,
 	f.StringVar(&o.format, "format", "text", "`FORM` of the report: text, or json for scripts")
 	f.StringVarP(&o.output, "output", "o", "", "write the report to `FILE` instead of standard output")
 	addRoCEPort(f, &o.rocePorts)
-	f.BoolVar(&o.noICRC, "no-icrc", false, "do not check ICRCs, which is most of the work on large packets")
+	f.BoolVar(&o.noICRC, "no-icrc", false, "do not check ICRCs, which is most of the work on large packets: no corruption is found then")
 	f.Var((*severity)(&o.failOn), "fail-on", "exit with code 3 if there is a finding at `SEVERITY` (info, warning, critical) or above")
 	completeValues(cmd, "format", reportFormats)
 	completeValues(cmd, "fail-on", record.SeverityNames())

@@ -189,6 +189,9 @@ func (t *text) versions() string {
 	)
 }
 
+// notChecked stands where a CRC's results would.
+const notChecked = "not checked (--no-icrc): this report can't tell whether packets were changed on the way"
+
 func crc(c *CRC) string {
 	reasons := make([]counted, 0, len(crcReasons))
 	for _, r := range crcReasons {
@@ -198,10 +201,13 @@ func crc(c *CRC) string {
 	if c.Unverifiable > 0 {
 		cannot += " (" + split(reasons...) + ")"
 	}
-	if c.Good == nil {
-		return "not checked (switched off); " + cannot
+	switch {
+	case c.Good != nil:
+		return count(*c.Good) + " good, " + count(*c.Bad) + " bad, " + cannot
+	case c.Unverifiable > 0:
+		return notChecked + "; " + cannot + " in any case"
 	}
-	return count(*c.Good) + " good, " + count(*c.Bad) + " bad, " + cannot
+	return notChecked
 }
 
 // encapsulationNames are what the text calls the encapsulations, in its order.

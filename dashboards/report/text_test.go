@@ -115,7 +115,7 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 			change: func(_ []capture.Input, c *pipeline.Result) {
 				c.ICRC = pipeline.CRC{Unchecked: 990, Unverifiable: 10, Reasons: [16]uint64{decode.ICRCReasonTruncated: 10}}
 			},
-			has:    []string{"ICRC not checked (switched off); 10 can't be checked (cut short)"},
+			has:    []string{"ICRC not checked (--no-icrc): this report can't tell whether packets were changed on the way; 10 can't be checked (cut short) in any case Tunnels"},
 			hasNot: []string{"good", "bad"},
 		},
 		{

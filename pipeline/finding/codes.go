@@ -138,7 +138,8 @@ func Markdown() string {
 
 A finding is a conclusion that you can act on. ` + "`rocelens analyze`" + ` puts findings at the top of the text report, the worst first,
 and into the array ` + "`findings`" + ` of the [JSON report](report.md#findings). With ` + "`--fail-on SEVERITY`" + ` it ends with the
-exit code 3 if there is one at that severity or above.
+exit code 3 if there is one at that severity or above. With ` + "`--no-icrc`" + ` no ICRC is checked: corruption
+is not seen then, raises no finding, and ` + "`--fail-on`" + ` lets it pass.
 
 | severity | |
 |---|---|
