@@ -3,6 +3,7 @@ package report
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rocelens/rocelens/pipeline/record"
 )
@@ -43,11 +44,23 @@ func (t *text) findings() {
 		if first, ok := f.Evidence.Get("first").(record.FrameRef); ok {
 			detail += " First: " + t.frame(first) + "."
 		}
-		t.b.WriteString(wrap("  ", strings.ReplaceAll(detail, " %", glue+"%"), t.opt.Width))
+		t.b.WriteString(wrap("  ", keepCommands(strings.ReplaceAll(detail, " %", glue+"%"), t.opt.Width-2), t.opt.Width))
 	}
 	if t.b.Len() > 0 {
 		t.b.WriteByte('\n')
 	}
+}
+
+// keepCommands glues the words of commands, which are in backquotes, so that
+// one that fits in a line can be copied from it.
+func keepCommands(s string, width int) string {
+	parts := strings.Split(s, "`")
+	for i := 1; i < len(parts)-1; i += 2 {
+		if utf8.RuneCountInString(parts[i]) <= width-len("``.") {
+			parts[i] = strings.ReplaceAll(parts[i], " ", glue)
+		}
+	}
+	return strings.Join(parts, "`")
 }
 
 var severityColors = [...]string{record.Info: cyan, record.Warning: yellow, record.Critical: red}

@@ -150,7 +150,7 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 			name: "malformed", change: func(_ []capture.Input, c *pipeline.Result) {
 				c.Malformed, c.FirstMalformed = 1, record.FrameRef{Number: 5, Time: c.First}
 			},
-			has: []string{"! 1 packet malformed: headers contradict one another", "First: frame 5 (byte 0)."},
+			has: []string{"! 1 packet malformed: headers contradict one another", "Look at the first with `rocelens packets --frames 5 -x a.pcap`: ", "First: frame 5 (byte 0)."},
 		},
 		{
 			name: "TCP only", change: func(_ []capture.Input, c *pipeline.Result) { noRoCE(c, decode.KindTCP) },

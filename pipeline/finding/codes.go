@@ -67,7 +67,7 @@ func Codes() []Code {
 			Code: "malformed", Severities: warning,
 			Summary:  "packets whose headers contradict one another",
 			Meaning:  "A length, version or pad count does not fit the headers around it. Packets that were merely cut are not malformed.",
-			Check:    "The first of them, with `rocelens packets --frames N -x`.",
+			Check:    "The first of them: the finding has the command that shows it.",
 			Evidence: "`packets`, `share`, `first`",
 		},
 		{

@@ -131,7 +131,7 @@ func malformed(f *Facts) []record.Finding {
 	return one(record.Finding{
 		Severity: record.Warning, Code: "malformed",
 		Title: plural(f.Malformed, "packet") + " malformed: headers contradict one another or the packet's length",
-		Detail: "They are decoded as far as they make sense. Look at the first with `rocelens packets --frames N -x`: corruption on the way, a tunnel " +
+		Detail: "They are decoded as far as they make sense. Look at the first with " + showFrame(f, f.FirstMalformed) + ": corruption on the way, a tunnel " +
 			"that rocelens takes for another, and captures of segments before the NIC cuts them look like this.",
 		Evidence: record.Evidence{{Key: "packets", Value: f.Malformed}, {Key: "share", Value: share(f.Malformed, f.Packets)}, {Key: "first", Value: f.FirstMalformed}},
 	})

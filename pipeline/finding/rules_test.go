@@ -71,6 +71,10 @@ func TestRules(t *testing.T) {
 			f.Kinds[decode.KindUnknownLink] = 3
 			f.UnknownLinks = pipeline.LinkCounts{Link: [8]capture.LinkType{147}, Count: [8]uint64{2}, N: 1, Other: 1}
 		}, "warning unknown-link-type", []string{"147 (2), others (1)"}},
+		{"malformed, in the second input", func(f *finding.Facts) {
+			f.Inputs = append(f.Inputs, capture.Input{Path: "my b.pcap"})
+			f.Malformed, f.FirstMalformed = 1, record.FrameRef{Input: 1, Number: 9}
+		}, "warning malformed", []string{"`rocelens packets --frames 9 -x 'my b.pcap'`"}},
 		{"CNP", func(f *finding.Facts) { f.Flags[9] = 1 }, "info cnp-reserved", []string{"1 CNP whose"}},
 		{"empty", func(f *finding.Facts) { *f.Result = pipeline.Result{} }, "warning no-roce", []string{"the capture is empty"}},
 		{"empty and damaged", func(f *finding.Facts) {
