@@ -38,6 +38,9 @@ type Counters struct {
 	// Truncated frames were cut short; Snapped and MirrorCut say by whom, and
 	// a frame can be both.
 	Truncated uint64
+	// HeadersCut counts truncated packets of which too little is left to tell
+	// whether they are RoCE.
+	HeadersCut uint64
 	// Flags counts packets by the bit number of each decode.Flags.
 	Flags [16]uint64
 	// Encaps counts RoCE packets by the bit number of each decode.Encap, once
@@ -166,6 +169,9 @@ func (c *Counters) addFlags(p *decode.Packet) {
 	}
 	if p.Truncated() {
 		c.Truncated++
+		if p.Err.Code == decode.ErrTruncated && (p.Kind == decode.KindOther || p.Kind == decode.KindUDP) {
+			c.HeadersCut++
+		}
 	}
 	if p.Flags&decode.UnknownInner != 0 {
 		c.Inner.count(p)
@@ -271,6 +277,7 @@ func (c *Counters) Merge(o *Counters) {
 	c.RoCEBytes += o.RoCEBytes
 	c.Malformed += o.Malformed
 	c.Truncated += o.Truncated
+	c.HeadersCut += o.HeadersCut
 	c.AETH.Acks += o.AETH.Acks
 	c.AETH.ResponseAcks += o.AETH.ResponseAcks
 	c.AETH.RNRNaks += o.AETH.RNRNaks

@@ -175,7 +175,7 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 				noRoCE(c, decode.KindUnknownLink)
 				c.UnknownLinks = pipeline.LinkCounts{Link: [8]capture.LinkType{9, 147}, Count: [8]uint64{400, 590}, N: 2, Other: 10}
 			},
-			has: []string{"! 1,000 packets of a link type that rocelens does not decode", "By link type: 9 (400), 147 (590), others (10)."},
+			has: []string{"! No RoCE found; 1,000 packets could not be decoded.", "! 1,000 packets of a link type that rocelens does not decode", "By link type: 9 (400), 147 (590), others (10)."},
 		},
 		{
 			name: "nothing in it", change: func(in []capture.Input, c *pipeline.Result) {

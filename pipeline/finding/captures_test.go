@@ -302,3 +302,28 @@ func TestMade(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadersCut: of packets cut so short that nobody can tell what they are,
+// nothing is claimed; where the headers say it, they are no RoCE.
+func TestHeadersCut(t *testing.T) {
+	for keep, want := range map[int]string{
+		12:      "No RoCE found; 100 packets could not be decoded",                   // in the Ethernet header
+		ip + 8:  "No RoCE found; 100 packets could not be decoded",                   // in the IP header
+		udp + 3: "No RoCE found; 100 packets could not be decoded",                   // in the destination port
+		bth + 4: "No RoCE here: none of 100 packets is RoCEv1, RoCEv2 or InfiniBand", // behind it
+	} {
+		var all []capture.Frame
+		for _, f := range frames(t, "rc_write_1024") {
+			if roce(f.Data) && len(all) < 100 {
+				binary.BigEndian.PutUint16(f.Data[udp+2:], 53)
+				f.OrigLen = uint32(len(f.Data))
+				f.Data = f.Data[:keep]
+				all = append(all, f)
+			}
+		}
+		_, findings := analyze(t, pipeline.DefaultConfig(), write(t, all))
+		if got := findings[0].Title; got != want {
+			t.Errorf("%d bytes kept: %s, want %s", keep, got, want)
+		}
+	}
+}

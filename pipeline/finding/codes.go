@@ -80,9 +80,9 @@ func Codes() []Code {
 		{
 			Code: "no-roce", Severities: warning,
 			Summary:  "nothing in the capture is RoCE or InfiniBand",
-			Meaning:  "Neither by ethertype nor by UDP port, nor by the bytes of other UDP packets (that would be roce-port). It says what there is instead: iWARP and IP over InfiniBand are no RoCE.",
-			Check:    "Where it was captured: a NIC hands RDMA traffic past the operating system, so that tcpdump on a host's interface does not see it.",
-			Evidence: "`packets`, `instead` (packets by kind)",
+			Meaning:  "Neither by ethertype nor by UDP port, nor by the bytes of other UDP packets (that would be roce-port). It says what there is instead: iWARP and IP over InfiniBand are no RoCE. Where packets could not be decoded (an unknown link type, something unknown in a tunnel or behind a tag, headers cut off), RoCE may be in them, and the finding says no more than that none was found.",
+			Check:    "The port that the finding names, where UDP packets look like RoCEv2; then what could not be decoded; then where it was captured: a NIC hands RDMA traffic past the operating system, so that tcpdump on a host's interface does not see it.",
+			Evidence: "`packets`, `not_decoded`, `instead` (packets by kind)",
 		},
 		{
 			Code: "roce-port", Severities: []record.Severity{record.Warning, record.Info},

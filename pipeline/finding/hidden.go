@@ -27,7 +27,7 @@ func noRoCE(f *Facts) []record.Finding {
 			Severity: record.Warning, Code: "no-roce",
 			Title:    "No packets: the capture is empty",
 			Detail:   "Check the interface and the filter that it was made with.",
-			Evidence: record.Evidence{{Key: "packets", Value: uint64(0)}},
+			Evidence: record.Evidence{{Key: "packets", Value: uint64(0)}, {Key: "not_decoded", Value: uint64(0)}, {Key: "instead", Value: record.Evidence{}}},
 		})
 	}
 	type kind struct {
@@ -51,16 +51,60 @@ func noRoCE(f *Facts) []record.Finding {
 	if f.Packets == 1 {
 		none = "the one packet is not"
 	}
+	title := "No RoCE here: " + none + " RoCEv1, RoCEv2 or InfiniBand"
+	n, why := undecoded(f)
+	if n > 0 {
+		title = "No RoCE found; " + plural(n, "packet") + " could not be decoded"
+	}
 	return one(record.Finding{
 		Severity: record.Warning, Code: "no-roce",
-		Title:    "No RoCE here: " + none + " RoCEv1, RoCEv2 or InfiniBand",
-		Detail:   "There is instead: " + listed(say) + "." + insteadOfRoCE(f),
-		Evidence: record.Evidence{{Key: "packets", Value: f.Packets}, {Key: "instead", Value: there}},
+		Title:    title,
+		Detail:   candidate(f) + why + "There is instead: " + listed(say) + "." + insteadOfRoCE(f, n),
+		Evidence: record.Evidence{{Key: "packets", Value: f.Packets}, {Key: "not_decoded", Value: n}, {Key: "instead", Value: there}},
 	})
 }
 
-// insteadOfRoCE is what the other traffic says of the missing RoCE.
-func insteadOfRoCE(f *Facts) string {
+// undecoded is how many packets may be RoCE for all that can be told, and a
+// sentence on why that can't be told.
+func undecoded(f *Facts) (n uint64, why string) {
+	inner := uint64(0)
+	for _, r := range unknownInners(f) {
+		inner += r.Count
+	}
+	var say []string
+	for _, r := range []struct {
+		n    uint64
+		text string
+	}{
+		{f.Kind(decode.KindUnknownLink), "of a link type that is not decoded"},
+		{inner, "in a tunnel or behind a tag with something inside that is not decoded"},
+		{f.HeadersCut, "cut off before the headers say what they are"},
+	} {
+		if r.n > 0 {
+			n += r.n
+			say = append(say, count(r.n)+" "+r.text)
+		}
+	}
+	if n == 0 {
+		return 0, ""
+	}
+	return n, "RoCE may be in what could not be decoded: " + strings.Join(say, ", ") + ". "
+}
+
+// candidate names the port whose packets look most like RoCEv2.
+func candidate(f *Facts) string {
+	rows := like(f)
+	if len(rows) == 0 {
+		return ""
+	}
+	r := slices.MaxFunc(rows, func(a, b pipeline.Port) int { return cmp.Compare(a.Like, b.Like) })
+	return plural(r.Like, "packet") + " to UDP port " + strconv.Itoa(int(r.Port)) + " may be RoCEv2: try --roce-port " + strconv.Itoa(int(r.Port)) + " first. "
+}
+
+// insteadOfRoCE is what the other traffic says of the missing RoCE. Where to
+// capture is another question while there is something to look into first: a
+// candidate, or packets that could not be decoded.
+func insteadOfRoCE(f *Facts, undecoded uint64) string {
 	s := ""
 	if f.Kind(decode.KindIWARP) > 0 {
 		s += " iWARP is RDMA over TCP: it is not RoCE and is not analysed."
@@ -68,10 +112,13 @@ func insteadOfRoCE(f *Facts) string {
 	if f.Kind(decode.KindIPoIB) > 0 {
 		s += " IPoIB is ordinary IP on an InfiniBand link, captured above the InfiniBand headers: there is no RDMA to see at that place."
 	}
+	if len(like(f)) > 0 {
+		return s
+	}
 	if f.Kind(decode.KindUDP) > 0 {
 		s += " RoCEv2 is UDP to port 4791. If it has another port in this network, name it with --roce-port."
 	}
-	if f.Kind(decode.KindTCP)+f.Kind(decode.KindUDP)+f.Kind(decode.KindARP) > 0 {
+	if undecoded == 0 && f.Kind(decode.KindTCP)+f.Kind(decode.KindUDP)+f.Kind(decode.KindARP) > 0 {
 		s += " If RoCE was expected: a NIC hands RDMA traffic past the operating system, so tcpdump on the host's interface does not see " +
 			"it. Capture at a switch's mirror port, or on the RDMA device."
 	}
@@ -226,11 +273,9 @@ func innerName(t *pipeline.InnerType) string {
 	return t.Layer.String() + " type " + hex(uint64(t.Type), 1)
 }
 
-// unknownInner says that something in tunnels or behind tags is not decoded.
-func unknownInner(f *Facts) []record.Finding {
-	list := []record.Evidence{}
-	var say []string
-	var n uint64
+// unknownInners are the types in tunnels or behind tags that may hide RoCE, the
+// most frequent first, and last all those that are not told apart.
+func unknownInners(f *Facts) []pipeline.InnerType {
 	var rows []pipeline.InnerType
 	for _, r := range f.Inner.Rows[:f.Inner.N] {
 		if r.Layer != decode.LayerEthernet || !harmless[r.Type] {
@@ -241,6 +286,15 @@ func unknownInner(f *Facts) []record.Finding {
 	if f.Inner.Other.Count > 0 {
 		rows = append(rows, f.Inner.Other)
 	}
+	return rows
+}
+
+// unknownInner says that something in tunnels or behind tags is not decoded.
+func unknownInner(f *Facts) []record.Finding {
+	list := []record.Evidence{}
+	var say []string
+	var n uint64
+	rows := unknownInners(f)
 	if len(rows) == 0 {
 		return nil
 	}

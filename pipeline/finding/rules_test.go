@@ -83,6 +83,23 @@ func TestRules(t *testing.T) {
 		}, "warning input-damaged", nil},
 		{"iWARP", func(f *finding.Facts) { instead(f, decode.KindIWARP) }, "warning no-roce", []string{"1,000 iWARP", "RDMA over TCP"}},
 		{"UDP", func(f *finding.Facts) { instead(f, decode.KindUDP) }, "warning no-roce", []string{"--roce-port", "mirror port"}},
+		{"nothing known of it", func(f *finding.Facts) {
+			instead(f, decode.KindUDP)
+			f.Kinds[decode.KindUnknownLink], f.Kinds[decode.KindUDP] = 990, 10
+			f.HeadersCut = 3
+			inner(f, 0x88cc, 0xabcd)
+		}, "warning no-roce, warning unknown-link-type, warning unknown-inner", []string{
+			"No RoCE found; 998 packets could not be decoded. RoCE may be in what could not be decoded: 990 of a link type that is not decoded, " +
+				"5 in a tunnel or behind a tag with something inside that is not decoded, 3 cut off before the headers say what they are. " +
+				"There is instead: 990 unknown link type, 10 UDP. RoCEv2 is UDP to port 4791. If it has another port in this network, name it with --roce-port. ",
+		}},
+		{"a candidate first", func(f *finding.Facts) {
+			instead(f, decode.KindUDP)
+			f.Ports.N, f.Ports.Rows[0], f.Ports.Rows[1] = 2, pipeline.Port{Port: 1021, Like: 30, LikeFromRoCE: 30}, pipeline.Port{Port: 1022, Like: 600}
+		}, "warning no-roce, info roce-port", []string{
+			"No RoCE here: none of 1,000 packets is RoCEv1, RoCEv2 or InfiniBand. 600 packets to UDP port 1022 may be RoCEv2: try --roce-port 1022 first. " +
+				"There is instead: 1,000 UDP. 630 packets to",
+		}},
 		{"looks like it", func(f *finding.Facts) {
 			instead(f, decode.KindUDP)
 			f.Ports.N, f.Ports.Rows[0] = 1, pipeline.Port{Port: 1021, Like: 600}
