@@ -53,6 +53,8 @@ type Counters struct {
 	Ports   Ports      // UDP packets to other ports that look like RoCEv2
 	Inner   InnerTypes // packets with the flag UnknownInner, by what is inside
 	Pauses  Pauses     // PFC and PAUSE frames
+
+	ICMPErrors ICMPErrors // packets with the flag QuotesRoCE
 }
 
 // RoCE splits the packets that are RoCE or native InfiniBand with a BTH.
@@ -175,6 +177,9 @@ func (c *Counters) addFlags(p *decode.Packet) {
 	}
 	if p.Flags&decode.UnknownInner != 0 {
 		c.Inner.count(p)
+	}
+	if p.Flags&decode.QuotesRoCE != 0 {
+		c.ICMPErrors.count(p)
 	}
 	if p.Malformed() {
 		earlier(&c.FirstMalformed, refOf(p.Frame), c.Malformed > 0)
@@ -299,6 +304,7 @@ func (c *Counters) Merge(o *Counters) {
 	c.Ports.merge(&o.Ports)
 	c.Inner.merge(&o.Inner)
 	c.Pauses.merge(&o.Pauses)
+	c.ICMPErrors.merge(&o.ICMPErrors)
 }
 
 func (c *CRC) merge(o *CRC) {

@@ -31,7 +31,7 @@ func odd(n int) []decode.Packet {
 			p.Kind, p.DstPort = decode.KindUDP, uint16(r.IntN(100))
 			p.SrcPort = []uint16{4791, 5}[r.IntN(2)]
 		case 2:
-			p.Kind, p.Flags = decode.KindOther, decode.UnknownInner
+			p.Kind, p.Flags = decode.KindOther, decode.UnknownInner|decode.QuotesRoCE
 			p.Err = decode.Error{Code: decode.ErrUnknown, Layer: decode.LayerEthernet, Have: uint32(r.IntN(100))}
 		case 3:
 			p.Kind, p.SrcMAC = decode.KindPFC, decode.MAC{5: byte(r.IntN(100))}
@@ -73,8 +73,8 @@ func TestTablesAreOrderFree(t *testing.T) {
 	}
 
 	c := &whole
-	if c.Senders.N != len(c.Senders.Rows) || c.Ports.N != len(c.Ports.Rows) || c.Inner.N != len(c.Inner.Rows) || c.Pauses.N != len(c.Pauses.Rows) {
-		t.Errorf("not full: %d senders, %d ports, %d inner types, %d pauses", c.Senders.N, c.Ports.N, c.Inner.N, c.Pauses.N)
+	if c.Senders.N != len(c.Senders.Rows) || c.Ports.N != len(c.Ports.Rows) || c.Inner.N != len(c.Inner.Rows) || c.Pauses.N != len(c.Pauses.Rows) || c.ICMPErrors.N != len(c.ICMPErrors.Rows) {
+		t.Errorf("not full: %d senders, %d ports, %d inner types, %d pauses, %d ICMP errors", c.Senders.N, c.Ports.N, c.Inner.N, c.Pauses.N, c.ICMPErrors.N)
 	}
 	good, bad := c.Senders.Other.Good, c.Senders.Other.Bad
 	for _, s := range c.Senders.Rows {
@@ -94,6 +94,13 @@ func TestTablesAreOrderFree(t *testing.T) {
 	inner := c.Inner.Other.Count
 	for _, p := range c.Inner.Rows {
 		inner += p.Count
+	}
+	refused := c.ICMPErrors.Other.Count
+	for _, e := range c.ICMPErrors.Rows {
+		refused += e.Count
+	}
+	if refused != c.Flag(decode.QuotesRoCE) || refused == 0 {
+		t.Errorf("ICMP errors have %d packets of %d", refused, c.Flag(decode.QuotesRoCE))
 	}
 	if inner != c.Flag(decode.UnknownInner) {
 		t.Errorf("inner types have %d packets of %d", inner, c.Flag(decode.UnknownInner))

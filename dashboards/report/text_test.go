@@ -200,10 +200,14 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 						}
 					}
 				}
+				c.ICMPErrors = pipeline.ICMPErrors{N: 1}
+				c.ICMPErrors.Rows[0] = pipeline.ICMPError{
+					Addr: decode.Addr{Lo: 0xffff_0a000009}, AddrKind: decode.AddrIPv4, Type: 3, Code: 3, Count: 2, First: record.FrameRef{Number: 7, Time: c.First},
+				}
 				c.Inner = pipeline.InnerTypes{N: 1}
 				c.Inner.Rows[0] = pipeline.InnerType{Layer: decode.LayerEthernet, Type: 0x1234, Count: 1}
 			},
-			has: []string{"! 1 packet in a tunnel", "! 2 ICMP errors about RoCEv2 packets", "! 3 CNPs whose 16 reserved bytes"},
+			has: []string{"! 1 packet in a tunnel", "! 2 ICMP errors about RoCEv2 packets, from 10.0.0.9: port unreachable (ICMP type 3, code 3). Nobody takes UDP 4791 there:", "First: frame 7", "! 3 CNPs whose 16 reserved bytes"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -327,3 +327,38 @@ func TestHeadersCut(t *testing.T) {
 		}
 	}
 }
+
+// TestICMPError: who refuses RoCEv2, why, and where that is first said, from the packets
+// of a capture.
+func TestICMPError(t *testing.T) {
+	_, all := analyze(t, pipeline.DefaultConfig(), capturetest.Get(t, "icmp_unreachable_reject").Path)
+	i := slices.IndexFunc(all, func(f record.Finding) bool { return f.Code == "icmp-error" })
+	if i < 0 {
+		t.Fatal("not found")
+	}
+	const want = "6 ICMP errors about RoCEv2 packets, from 10.10.0.2: port unreachable (ICMP type 3, code 3)"
+	if first := all[i].Evidence.Get("first").(record.FrameRef); all[i].Title != want || first.Number != 1003 {
+		t.Errorf("%s, first in frame %d", all[i].Title, first.Number)
+	}
+}
+
+// TestICMPv6Error makes one: a router that answers the first packet of a
+// capture.
+func TestICMPv6Error(t *testing.T) {
+	all := frames(t, "rc_write_ipv6")
+	i := slices.IndexFunc(all, func(f capture.Frame) bool {
+		return len(f.Data) > 62 && f.Data[20] == 17 && binary.BigEndian.Uint16(f.Data[56:]) == 4791
+	})
+	quoted := all[i].Data[14:62]
+	b := slices.Concat(all[i].Data[:54], []byte{2, 0, 0, 0, 0, 0, 5, 0xdc}, quoted)
+	binary.BigEndian.PutUint16(b[18:], uint16(len(b)-54))
+	b[20] = 58                                 // ICMPv6
+	copy(b[22:], append(make([]byte, 15), 77)) // from ::77 in hexadecimal 4d
+	answer := all[i]
+	answer.Data, answer.OrigLen = b, uint32(len(b))
+	_, found := analyze(t, pipeline.DefaultConfig(), write(t, append(all, answer)))
+	const want = "1 ICMP error about RoCEv2 packets, from ::4d: packet too big (ICMPv6 type 2, code 0)"
+	if len(found) != 1 || found[0].Title != want {
+		t.Errorf("%+v", found)
+	}
+}

@@ -38,9 +38,9 @@ func Codes() []Code {
 		{
 			Code: "icmp-error", Severities: warning,
 			Summary:  "ICMP errors about RoCEv2 packets",
-			Meaning:  "A host or router refused RoCEv2 packets and said so: the ICMP or ICMPv6 error quotes them.",
-			Check:    "Its type and sender: a firewall on UDP 4791, a host without RoCE on that address, a missing route, an MTU that is too small on the way.",
-			Evidence: "`packets`",
+			Meaning:  "A host or router refused RoCEv2 packets and said so: the ICMP or ICMPv6 error quotes them. The finding names who says it, and what.",
+			Check:    "What the finding says of that error: a firewall on UDP 4791, a host without RoCE on that address, a missing route, an MTU that is too small on the way.",
+			Evidence: "`packets`, `errors` (`sender`, `protocol`, `type`, `code`, `meaning`, `packets`), `errors_of_others` (beyond the 64 senders and reasons that are told apart), `first`",
 		},
 		{
 			Code: "icrc-bad", Severities: critical,

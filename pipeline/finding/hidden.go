@@ -323,20 +323,6 @@ func unknownInner(f *Facts) []record.Finding {
 	})
 }
 
-func icmpError(f *Facts) []record.Finding {
-	n := f.Flag(decode.QuotesRoCE)
-	if n == 0 {
-		return nil
-	}
-	return one(record.Finding{
-		Severity: record.Warning, Code: "icmp-error",
-		Title: plural(n, "ICMP error") + " about RoCEv2 packets: a host or router refused them",
-		Detail: "Look at who sends them and why (port, host or net unreachable, fragmentation needed): a firewall on UDP 4791, a host without RoCE on " +
-			"that address, a missing route, or an MTU that is too small on the way.",
-		Evidence: record.Evidence{{Key: "packets", Value: n}},
-	})
-}
-
 func cnpReserved(f *Facts) []record.Finding {
 	n := f.Flag(decode.CNPBodyNotZero)
 	if n == 0 {

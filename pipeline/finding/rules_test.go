@@ -75,6 +75,17 @@ func TestRules(t *testing.T) {
 			f.Inputs = append(f.Inputs, capture.Input{Path: "my b.pcap"})
 			f.Malformed, f.FirstMalformed = 1, record.FrameRef{Input: 1, Number: 9}
 		}, "warning malformed", []string{"`rocelens packets --frames 9 -x 'my b.pcap'`"}},
+		{"ICMP errors of two routers", func(f *finding.Facts) {
+			f.ICMPErrors.N = 3
+			f.ICMPErrors.Rows[0] = pipeline.ICMPError{Addr: decode.Addr{Lo: 0xffff_0a000001}, AddrKind: decode.AddrIPv4, Type: 3, Code: 4, Count: 1, First: record.FrameRef{Number: 9}}
+			f.ICMPErrors.Rows[1] = pipeline.ICMPError{Addr: decode.Addr{Lo: 0xffff_0a000001}, AddrKind: decode.AddrIPv4, Type: 11, Code: 9, Count: 2, First: record.FrameRef{Number: 8}}
+			f.ICMPErrors.Rows[2] = pipeline.ICMPError{Addr: decode.Addr{Lo: 5}, AddrKind: decode.AddrIPv6, V6: true, Type: 100, Count: 3, First: record.FrameRef{Number: 7}}
+			f.ICMPErrors.Other = pipeline.ICMPError{Count: 4, First: record.FrameRef{Number: 6}}
+		}, "warning icmp-error", []string{
+			"10 ICMP errors about RoCEv2 packets, from ::5, 10.0.0.1. They say: ::5 an error that is not in use (ICMPv6 type 100, code 0) 3 times, " +
+				"10.0.0.1 time exceeded (ICMP type 11, code 9) 2 times, 10.0.0.1 fragmentation needed (ICMP type 3, code 4) once. Look at the first",
+			"routing loop", "The MTU on the way",
+		}},
 		{"CNP", func(f *finding.Facts) { f.Flags[9] = 1 }, "info cnp-reserved", []string{"1 CNP whose"}},
 		{"empty", func(f *finding.Facts) { *f.Result = pipeline.Result{} }, "warning no-roce", []string{"the capture is empty"}},
 		{"empty and damaged", func(f *finding.Facts) {
