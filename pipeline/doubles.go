@@ -45,6 +45,8 @@ const (
 // shard, and the sum of the shards is the result.
 type Doubles struct {
 	recent     [doubleSets][doubleWays]recentPacket
+	points     points
+	sample     sample
 	directions [maxDirections]direction
 	unplaced   uint64 // packets of directions that found no place
 
@@ -85,9 +87,10 @@ type direction struct {
 	changes uint64 // packets with another IP ID than the one before
 	lastID  uint16
 	first   record.FrameRef // of the copies
+	differ  Difference      // between those in apart and the packets that they are copies of
 }
 
-// NewDoubles returns a detector, which takes 1.3 MB.
+// NewDoubles returns a detector, which takes 1.4 MB.
 func NewDoubles() *Doubles { return new(Doubles) }
 
 func mix(h, v uint64) uint64 {
@@ -124,7 +127,9 @@ func (t *Doubles) Add(p *decode.Packet) {
 		h = mix(mix(h, p.VA^p.SwapAdd), uint64(p.RKey)|uint64(p.DMALen)<<32)
 		h = mix(h, uint64(p.ImmData)|uint64(p.SrcQP)<<32)
 	}
-	t.waiting[t.n] = waitingPacket{hash: h, place: placeOf(p), dir: d, ref: refOf(p.Frame)}
+	at := pointOf(p)
+	t.points.note(p, at)
+	t.waiting[t.n] = waitingPacket{hash: h, place: at, dir: d, ref: refOf(p.Frame)}
 	if t.n++; t.n == doubleBatch {
 		t.flush()
 	}
@@ -154,7 +159,7 @@ func (t *Doubles) look(p *waitingPacket) {
 				oldest = r
 				break
 			}
-			p.dir.copied(r, p)
+			p.dir.copied(r, p, &t.points)
 			return
 		}
 		if r.tag == 0 || oldest.tag != 0 && r.time < oldest.time {
@@ -162,14 +167,16 @@ func (t *Doubles) look(p *waitingPacket) {
 		}
 	}
 	*oldest = recentPacket{time: now, tag: tag, place: p.place}
+	t.sample.look(p)
 }
 
 // copied counts p, which is the same packet as r.
-func (d *direction) copied(r *recentPacket, p *waitingPacket) {
+func (d *direction) copied(r *recentPacket, p *waitingPacket, points *points) {
 	earlier(&d.first, p.ref, d.copies > 0)
 	d.copies++
-	if p.place != r.place&^placeFlags {
+	if at := r.place &^ placeFlags; p.place != at {
 		d.apart++
+		d.differ |= points.difference(p.place, at)
 	}
 	switch {
 	case r.place&hadSecond == 0:
@@ -187,19 +194,6 @@ const (
 	hadThird   = 2
 	placeFlags = hadSecond | hadThird
 )
-
-// placeOf is a digest of where a packet was captured: the input and its
-// interface, MAC addresses, VLAN, TTL and encapsulations. Room for the
-// flags is left.
-func placeOf(p *decode.Packet) uint32 {
-	macs := func(m decode.MAC) uint64 {
-		return uint64(m[0])<<40 | uint64(m[1])<<32 | uint64(m[2])<<24 | uint64(m[3])<<16 | uint64(m[4])<<8 | uint64(m[5])
-	}
-	h := mix(macs(p.SrcMAC), macs(p.DstMAC)|uint64(p.TTL)<<48)
-	h = mix(h, uint64(uint32(p.Frame.Input))<<32|uint64(uint32(p.Frame.Interface)))
-	h = mix(h, uint64(p.VLAN)<<32|uint64(p.Encap))
-	return uint32(h>>32) &^ placeFlags
-}
 
 // direction finds a direction's counters, or a place for them; nil if there is
 // none.
@@ -227,7 +221,9 @@ type Duplicates struct {
 	// which nine in ten packets are doubled, and elsewhere those that have an
 	// IP ID and were captured at another place (interface, MAC, VLAN or TTL).
 	Capture uint64
-	// Network counts the other copies with an IP ID: somebody sent them twice.
+	// Network counts the other copies with an IP ID. Nobody sent them again:
+	// most likely the network doubled them, but a mirror that has every packet
+	// twice and loses some of the copies looks the same.
 	Network uint64
 	// Undecided counts copies without an IP ID that tells them from
 	// retransmissions.
@@ -237,38 +233,49 @@ type Duplicates struct {
 	// Doubled are the directions of which half of the packets or more are
 	// there twice by the capture's doing, those with most copies first.
 	Doubled []DoubledDirection
+	// Partly are other directions of which a notable share is there twice,
+	// whoever did it: one packet in a hundred, or one in two where no IP ID
+	// tells copies from retransmissions.
+	Partly []DoubledDirection
+	// Later are copies that were found in a sample of the packets, and not
+	// counted, most first.
+	Later []LaterCopies
 }
 
-// Decided says whether Capture is all that there is.
-func (d *Duplicates) Decided() bool { return d.Undecided == 0 && d.Unplaced == 0 }
+// Decided says whether Capture is all that there is: every copy that was found
+// is one that the capture made.
+func (d *Duplicates) Decided() bool {
+	return d.Network == 0 && d.Undecided == 0 && d.Unplaced == 0 && len(d.Later) == 0
+}
 
-// DoubledDirection is a direction whose packets were captured twice.
+// DoubledDirection is a direction of which packets are there twice.
 type DoubledDirection struct {
 	Src, Dst decode.Addr
 	AddrKind decode.AddrKind
 	Packets  uint64 // copies included
-	Copies   uint64
-	First    record.FrameRef // the first copy
+	Copies   uint64 // in Doubled those that the capture made, in Partly all
+	// Apart are the copies that were captured at another place, and Differ is
+	// what differed there, as far as it was remembered.
+	Apart  uint64
+	Differ Difference
+	// Retransmissions says that no IP ID tells the copies from them.
+	Retransmissions bool
+	First           record.FrameRef // the first copy
 }
 
 // Result is what was found so far.
 func (t *Doubles) Result() Duplicates {
 	t.flush()
-	r := Duplicates{Unplaced: t.unplaced}
-	n := 0
-	for i := range t.directions {
-		if t.directions[i].copies > 0 {
-			n++
-		}
-	}
-	r.Doubled = make([]DoubledDirection, 0, n)
+	r := Duplicates{Unplaced: t.unplaced, Later: t.sample.later()}
 	for i := range t.directions {
 		t.directions[i].judge(&r)
 	}
-	slices.SortFunc(r.Doubled, func(a, b DoubledDirection) int {
-		return cmp.Or(cmp.Compare(b.Copies, a.Copies), cmp.Compare(a.Src.Hi, b.Src.Hi), cmp.Compare(a.Src.Lo, b.Src.Lo),
-			cmp.Compare(a.Dst.Hi, b.Dst.Hi), cmp.Compare(a.Dst.Lo, b.Dst.Lo), cmp.Compare(b.Packets, a.Packets))
-	})
+	for _, rows := range [...][]DoubledDirection{r.Doubled, r.Partly} {
+		slices.SortFunc(rows, func(a, b DoubledDirection) int {
+			return cmp.Or(cmp.Compare(b.Copies, a.Copies), cmp.Compare(a.Src.Hi, b.Src.Hi), cmp.Compare(a.Src.Lo, b.Src.Lo),
+				cmp.Compare(a.Dst.Hi, b.Dst.Hi), cmp.Compare(a.Dst.Lo, b.Dst.Lo), cmp.Compare(b.Packets, a.Packets))
+		})
+	}
 	return r
 }
 
@@ -276,31 +283,43 @@ func (t *Doubles) Result() Duplicates {
 // says anything.
 const minDoubled = 8
 
+// usable says whether the IP IDs tell packets from one another. An ID that is
+// the same for half of the different packets, or more, is none.
+func (d *direction) usable() bool { return d.hasID && 2*d.changes >= d.packets-d.copies }
+
 func (d *direction) judge(r *Duplicates) {
 	if d.copies == 0 {
 		return
 	}
 	originals := d.packets - d.copies
-	// An ID that is the same for half of the different packets, or more, is
-	// none.
-	usable := d.hasID && 2*d.changes >= originals
+	usable := d.usable()
 	// Without usable IDs, packets that are sent again and again are no doubled
 	// ones.
-	doubled := originals >= minDoubled && 10*d.doubled >= 9*originals && (usable || 2*d.tripled < originals)
-	made := d.copies // by the capture
+	once := 2*d.tripled < originals
+	enough := originals >= minDoubled
+	doubled := enough && 10*d.doubled >= 9*originals && (usable || once)
+	row := DoubledDirection{
+		Src: d.src, Dst: d.dst, AddrKind: d.kind, Packets: d.packets, Copies: d.copies, Apart: d.apart, Differ: d.differ,
+		Retransmissions: !usable && !doubled, First: d.first,
+	}
 	switch {
 	case doubled:
+		r.Capture += d.copies
+		r.Doubled = append(r.Doubled, row)
 	case usable:
-		made = d.apart
-		r.Network += d.copies - made
+		r.Capture += d.apart
+		r.Network += d.copies - d.apart
+		switch {
+		case enough && 2*d.apart >= originals:
+			row.Copies = d.apart
+			r.Doubled = append(r.Doubled, row)
+		case enough && d.copies >= minDoubled && 100*d.copies >= originals:
+			r.Partly = append(r.Partly, row)
+		}
 	default:
 		r.Undecided += d.copies
-		return
-	}
-	r.Capture += made
-	if doubled || originals >= minDoubled && 2*made >= originals {
-		r.Doubled = append(r.Doubled, DoubledDirection{
-			Src: d.src, Dst: d.dst, AddrKind: d.kind, Packets: d.packets, Copies: made, First: d.first,
-		})
+		if enough && 2*d.doubled >= originals && once {
+			r.Partly = append(r.Partly, row)
+		}
 	}
 }

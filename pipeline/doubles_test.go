@@ -66,15 +66,16 @@ func TestDoublesFindsAll(t *testing.T) {
 	}
 }
 
-// TestDoublesTellsThemApart: what the network doubles is no capture's copy, and
-// packets without IP IDs that were sent again can't be told from either.
+// TestDoublesTellsThemApart: of packets that the network doubles it is not
+// known who did it, and packets without IP IDs that were sent again can't be
+// told from either.
 func TestDoublesTellsThemApart(t *testing.T) {
 	got := doubles(t, "duplicate_write") // netem doubled 2 % of one direction
-	if got.Capture != 0 || got.Network != 34 || !got.Decided() {
+	if got.Capture != 0 || got.Network != 34 || got.Decided() || len(got.Partly) != 1 || got.Partly[0].Copies != 34 {
 		t.Errorf("doubled by the network: %+v", got)
 	}
 	got = doubles(t, "ipv6_loss_before_read_1pct")
-	if got.Capture != 0 || got.Network != 0 || got.Undecided == 0 || got.Decided() {
+	if got.Capture != 0 || got.Network != 0 || got.Undecided == 0 || got.Decided() || len(got.Partly)+len(got.Later) > 0 {
 		t.Errorf("sent again, IPv6: %+v", got)
 	}
 }
@@ -97,13 +98,12 @@ func TestDoublesInShards(t *testing.T) {
 			sum.Network += r.Network
 			sum.Undecided += r.Undecided
 			sum.Doubled = append(sum.Doubled, r.Doubled...)
+			sum.Partly = append(sum.Partly, r.Partly...)
+			sum.Later = append(sum.Later, r.Later...)
 		}
 		want := doubles(t, name)
 		if len(sum.Doubled) == 2 && sum.Doubled[0] != want.Doubled[0] {
 			sum.Doubled[0], sum.Doubled[1] = sum.Doubled[1], sum.Doubled[0]
-		}
-		if len(sum.Doubled) == 0 {
-			sum.Doubled, want.Doubled = nil, nil
 		}
 		if d := cmp.Diff(want, sum); d != "" {
 			t.Errorf("%s: %s", name, d)
@@ -126,6 +126,77 @@ func TestDoublesIsBounded(t *testing.T) {
 	r := d.Result()
 	if r.Unplaced < n-2048 || r.Unplaced == n || r.Decided() {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestDoublesSaysWhatDiffers: each thing that may differ between two captures
+// of one packet, and several at once.
+func TestDoublesSaysWhatDiffers(t *testing.T) {
+	for _, tc := range []struct {
+		change func(p *decode.Packet)
+		want   pipeline.Difference
+	}{
+		{func(*decode.Packet) {}, 0},
+		{func(p *decode.Packet) { p.Frame.Input = 1 }, pipeline.DiffInput},
+		{func(p *decode.Packet) { p.Frame.Interface = 1 }, pipeline.DiffInterface},
+		{func(p *decode.Packet) { p.Frame.Link, p.Data = capture.LinkSLL2, make([]byte, 20) }, 0},
+		{func(p *decode.Packet) { p.Frame.Link, p.Data = capture.LinkSLL2, []byte{7: 3, 20: 0} }, pipeline.DiffInterface},
+		{func(p *decode.Packet) { p.Frame.Link, p.Data = capture.LinkSLL2, []byte{10: 4, 20: 0} }, pipeline.DiffDirection},
+		{func(p *decode.Packet) { p.Frame.Link, p.Data = capture.LinkSLL, []byte{1: 4, 20: 0} }, pipeline.DiffDirection},
+		{func(p *decode.Packet) { p.SrcMAC[5] = 1 }, pipeline.DiffMAC},
+		{func(p *decode.Packet) { p.DstMAC[0] = 1 }, pipeline.DiffMAC},
+		{func(p *decode.Packet) { p.VLAN = 7 }, pipeline.DiffVLAN},
+		{func(p *decode.Packet) { p.Encap = decode.EncapQinQ }, pipeline.DiffVLAN},
+		{func(p *decode.Packet) { p.TTL = 63 }, pipeline.DiffTTL},
+		{func(p *decode.Packet) { p.Encap = decode.EncapERSPAN2 }, pipeline.DiffEncap},
+		{func(p *decode.Packet) { p.TTL, p.VLAN, p.DstMAC[0] = 63, 7, 1 }, pipeline.DiffMAC | pipeline.DiffVLAN | pipeline.DiffTTL},
+	} {
+		d := pipeline.NewDoubles()
+		for i := range uint16(20) {
+			f := capture.Frame{Number: uint64(i), Time: int64(i / 2)}
+			p := decode.Packet{}
+			p.Frame, p.Kind, p.AddrKind, p.Has, p.TTL = &f, decode.KindRoCEv2, decode.AddrIPv4, decode.HasBTH, 64
+			p.IPID = 1 + i/2
+			if i%2 == 1 {
+				tc.change(&p)
+			}
+			d.Add(&p)
+		}
+		r := d.Result()
+		if len(r.Doubled) != 1 || r.Doubled[0].Differ != tc.want || (r.Doubled[0].Apart == 10) != (tc.want != 0) {
+			t.Errorf("%v: %+v", tc.want, r)
+		}
+	}
+	if s := (pipeline.DiffMAC | pipeline.DiffTTL).String(); s != "mac,ttl" {
+		t.Error(s)
+	}
+}
+
+// TestDoublesFindsLaterCopies: copies that come after millions of other packets
+// are found in a sample, as many as they are by share.
+func TestDoublesFindsLaterCopies(t *testing.T) {
+	d := pipeline.NewDoubles()
+	add := func(input int32, after int64, n, every uint32) {
+		for i := uint32(0); i < n; i += every {
+			f := capture.Frame{Number: uint64(i), Input: input, Time: after + int64(i)*100}
+			p := decode.Packet{}
+			p.Frame, p.Kind, p.AddrKind, p.Has, p.PSN, p.IPID = &f, decode.KindRoCEv2, decode.AddrIPv4, decode.HasBTH, i, uint16(i)|1
+			d.Add(&p)
+		}
+	}
+	const n = 1_000_000
+	add(1, 0, n, 1)
+	if r := d.Result(); !r.Decided() {
+		t.Errorf("once: %+v", r)
+	}
+	add(0, 5e9, n, 4)
+	r := d.Result()
+	if r.Decided() || r.Capture+r.Network+r.Undecided > 0 || len(r.Later) != 1 {
+		t.Fatalf("%+v", r)
+	}
+	l := r.Later[0]
+	if l.From != 0 || l.To != 1 || l.Low != -5e9 || l.High != -5e9 || l.Sampled < 1000 || l.Again < l.Sampled/5 || l.Again > l.Sampled/3 || l.First.Input != 0 {
+		t.Errorf("one in four again: %+v", l)
 	}
 }
 

@@ -78,8 +78,10 @@ type Capture struct {
 	TruncatedMirror uint64 `json:"truncated_by_mirror"` // of them, cut before they were captured
 	Fragments       uint64 `json:"fragments"`           // IP fragments
 	// Duplicates is how many RoCE packets are the capture's copies of others;
-	// nil where that can't be told, for want of IP IDs.
+	// nil where that can't be told of some that came twice.
 	Duplicates *uint64 `json:"duplicates"`
+	// noDuplicates says why it is nil.
+	noDuplicates string
 	// Encapsulations counts RoCE packets, once for each kind around them.
 	Encapsulations map[string]uint64 `json:"encapsulations"`
 	// OtherKinds splits Other; kinds that did not occur are absent.
@@ -229,6 +231,8 @@ func newCapture(c *pipeline.Result) Capture {
 	if c.Duplicates.Decided() {
 		n := c.Duplicates.Capture
 		out.Duplicates = &n
+	} else {
+		out.noDuplicates = noDuplicates(&c.Duplicates)
 	}
 	if c.Malformed > 0 {
 		out.FirstMalformed = newFrame(c.FirstMalformed)
@@ -245,6 +249,23 @@ func newCapture(c *pipeline.Result) Capture {
 		out.UnknownLinks = linkCounts(l)
 	}
 	return out
+}
+
+// noDuplicates says why it is not known how many copies the capture made.
+func noDuplicates(d *pipeline.Duplicates) string {
+	atLeast := ""
+	if d.Capture > 0 {
+		atLeast = plural(d.Capture, "RoCE packet") + " or more captured a second time; "
+	}
+	switch {
+	case d.Network > 0:
+		return atLeast + "not known of " + plural(d.Network, "packet") + " that came twice whether the capture or the network doubled them"
+	case len(d.Later) > 0:
+		return atLeast + "not known: packets come again too late to be counted"
+	case d.Undecided > 0:
+		return atLeast + "can't be told from retransmissions: without IP IDs they look the same"
+	}
+	return atLeast + "not known: there are more pairs of addresses than are told apart"
 }
 
 func newCRC(c *pipeline.CRC) CRC {

@@ -122,7 +122,7 @@ func (t *text) summary() {
 	t.row("Time", span(*c.First, *c.Last, t.opt.Location))
 	t.row("Capture drops", t.drops())
 	if c.Duplicates == nil {
-		t.row("Duplicates", "can't be told from retransmissions: without IP IDs they look the same")
+		t.row("Duplicates", c.noDuplicates)
 	} else if *c.Duplicates > 0 {
 		t.row("Duplicates", plural(*c.Duplicates, "RoCE packet")+" captured a second time")
 	}

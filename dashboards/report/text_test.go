@@ -153,6 +153,28 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 			has: []string{"! 1 packet malformed: headers contradict one another", "Look at the first with `rocelens packets --frames 5 -x a.pcap`: ", "First: frame 5 (byte 0)."},
 		},
 		{
+			name: "copies", change: func(_ []capture.Input, c *pipeline.Result) { c.Duplicates.Capture = 7 },
+			has: []string{"Duplicates 7 RoCE packets captured a second time Truncated"},
+		},
+		{
+			name: "copies of unknown making", change: func(_ []capture.Input, c *pipeline.Result) { c.Duplicates.Capture, c.Duplicates.Network = 7, 1 },
+			has: []string{"Duplicates 7 RoCE packets or more captured a second time; not known of 1 packet that came twice whether the capture or the network doubled them Truncated"},
+		},
+		{
+			name: "late copies", change: func(_ []capture.Input, c *pipeline.Result) {
+				c.Duplicates.Later = []pipeline.LaterCopies{{To: 1, Sampled: 100, Again: 1}}
+			},
+			has: []string{"Duplicates not known: packets come again too late to be counted Truncated"}, hasNot: []string{"!"},
+		},
+		{
+			name: "retransmissions without IP IDs", change: func(_ []capture.Input, c *pipeline.Result) { c.Duplicates.Undecided = 7 },
+			has: []string{"Duplicates can't be told from retransmissions: without IP IDs they look the same Truncated"}, hasNot: []string{"!"},
+		},
+		{
+			name: "too many directions", change: func(_ []capture.Input, c *pipeline.Result) { c.Duplicates.Unplaced = 7 },
+			has: []string{"Duplicates not known: there are more pairs of addresses than are told apart Truncated"}, hasNot: []string{"!"},
+		},
+		{
 			name: "TCP only", change: func(_ []capture.Input, c *pipeline.Result) { noRoCE(c, decode.KindTCP) },
 			first:  "! No RoCE here: none of 1,000 packets is RoCEv1, RoCEv2 or InfiniBand. There is instead: 1,000 TCP. If RoCE was expected:",
 			has:    []string{"RoCE 0 Other packets 1,000 TCP"},

@@ -64,9 +64,10 @@ func TestCaptures(t *testing.T) {
 				t.Errorf("a clean capture has %v", got)
 			}
 			for code, want := range map[string]bool{
-				"icrc-bad":          truth.Summary.ICRCBad > 0,
-				"truncated":         truth.Summary.SnaplenTruncated > 0,
-				"mirrored-twice":    twice[c.Name] > 0,
+				"icrc-bad":       truth.Summary.ICRCBad > 0,
+				"truncated":      truth.Summary.SnaplenTruncated > 0,
+				"mirrored-twice": twice[c.Name] > 0,
+				"partly-doubled": c.Name == "duplicate_write", "copies-apart": false,
 				"icrc-not-computed": false, "no-roce": false, "roce-port": false, "input-damaged": false, "unknown-inner": false,
 				"vcrc-bad": false, "cnp-reserved": false, "unknown-link-type": false,
 			} {
@@ -228,6 +229,17 @@ func copies(all []capture.Frame, later int64, change func(b []byte) []byte) []ca
 	return all
 }
 
+// someCopies adds one frame in n once more.
+func someCopies(all []capture.Frame, n int, change func(b []byte) []byte) []capture.Frame {
+	var some []capture.Frame
+	for i := range all {
+		if i%n == 0 {
+			some = append(some, all[i])
+		}
+	}
+	return append(all, copies(some, 40_000, change)[len(some):]...)
+}
+
 func same(b []byte) []byte { return b }
 
 // elsewhere is the frame behind a router: other MAC addresses, a VLAN, a TTL
@@ -277,10 +289,15 @@ func TestMade(t *testing.T) {
 				moved(b)
 			}
 		}), []string{"roce-port"}, nil},
-		"twice, elsewhere":             {copies(frames(t, "rc_write_1024"), 40_000, elsewhere), []string{"mirrored-twice"}, nil},
-		"twice, the same place":        {copies(frames(t, "rc_write_1024"), 40_000, same), []string{"mirrored-twice"}, nil},
-		"twice, late":                  {copies(frames(t, "rc_write_1024"), 9_000_000, same), []string{"mirrored-twice"}, nil},
-		"twice, too late":              {copies(frames(t, "rc_write_1024"), 11_000_000, same), nil, nil},
+		"twice, elsewhere":                 {copies(frames(t, "rc_write_1024"), 40_000, elsewhere), []string{"mirrored-twice"}, nil},
+		"twice, the same place":            {copies(frames(t, "rc_write_1024"), 40_000, same), []string{"mirrored-twice"}, nil},
+		"twice, late":                      {copies(frames(t, "rc_write_1024"), 9_000_000, same), []string{"mirrored-twice"}, nil},
+		"twice, too late":                  {copies(frames(t, "rc_write_1024"), 11_000_000, same), nil, []string{"copies-apart"}},
+		"half of it twice, the same place": {someCopies(frames(t, "rc_write_1024"), 2, same), nil, []string{"partly-doubled"}},
+		"a third twice, elsewhere":         {someCopies(frames(t, "rc_write_1024"), 3, elsewhere), nil, []string{"partly-doubled"}},
+		"half of it twice, IPv6":           {someCopies(frames(t, "rc_write_ipv6"), 2, same), nil, []string{"partly-doubled"}},
+		"one in 200 twice":                 {someCopies(frames(t, "rc_write_1024"), 200, same), nil, nil},
+
 		"twice, with losses":           {copies(frames(t, "loss_before_write_1pct"), 40_000, same), []string{"mirrored-twice"}, nil},
 		"twice, IPv6":                  {copies(frames(t, "rc_write_ipv6"), 40_000, elsewhere), []string{"mirrored-twice"}, nil},
 		"twice, ID 0":                  {copies(change(t, "loss_after_send_1pct", setID(0)), 40_000, same), []string{"mirrored-twice"}, nil},
@@ -360,5 +377,99 @@ func TestICMPv6Error(t *testing.T) {
 	const want = "1 ICMP error about RoCEv2 packets, from ::4d: packet too big (ICMPv6 type 2, code 0)"
 	if len(found) != 1 || found[0].Title != want {
 		t.Errorf("%+v", found)
+	}
+}
+
+// find is the finding with a code; the test fails without it.
+func find(t *testing.T, all []record.Finding, code string) record.Finding {
+	t.Helper()
+	i := slices.IndexFunc(all, func(f record.Finding) bool { return f.Code == code })
+	if i < 0 {
+		t.Fatalf("no %s in %+v", code, all)
+	}
+	return all[i]
+}
+
+// TestDoubledSaysWhat: what differs between the copies, and whether it is known
+// how many the capture made.
+func TestDoubledSaysWhat(t *testing.T) {
+	wire := func() []capture.Frame { return frames(t, "rc_write_1024") }
+	ttl := func(b []byte) []byte {
+		if binary.BigEndian.Uint16(b[12:]) == 0x0800 {
+			b[ip+8]--
+		}
+		return b
+	}
+	for name, tc := range map[string]struct {
+		frames  []capture.Frame
+		code    string
+		decided bool
+		want    string
+	}{
+		"elsewhere": {copies(wire(), 40_000, elsewhere), "mirrored-twice", true, "Between the copies the MAC addresses, the VLAN tag and the TTL differ. "},
+		"TTL":       {copies(wire(), 40_000, ttl), "mirrored-twice", true, "Between the copies the TTL differs. "},
+		"same place": {copies(wire(), 40_000, same), "mirrored-twice", true,
+			"Between the copies nothing differs: file, interface, MAC addresses, VLAN tag, tunnel and TTL are the same. "},
+		"one elsewhere, one not": {append(copies(wire(), 40_000, ttl), copies(wire(), 50_000, same)[len(wire()):]...), "mirrored-twice", true,
+			" of the copies the TTL differs; between the others nothing does. "},
+		"a third elsewhere": {someCopies(wire(), 3, ttl), "partly-doubled", true, " copies: the TTL differs. The capture has a part"},
+		"half, same place":  {someCopies(wire(), 2, same), "partly-doubled", false, "the capture can't tell. All"},
+		"half, IPv6":        {someCopies(frames(t, "rc_write_ipv6"), 2, same), "partly-doubled", false, "The capture can't tell which they are. All"},
+	} {
+		f, all := analyze(t, pipeline.DefaultConfig(), write(t, tc.frames))
+		if detail := find(t, all, tc.code).Detail; !strings.Contains(detail, tc.want) {
+			t.Errorf("%s: %q is not in %q", name, tc.want, detail)
+		}
+		if f.Duplicates.Decided() != tc.decided {
+			t.Errorf("%s: decided %v: %+v", name, !tc.decided, f.Duplicates)
+		}
+	}
+	_, all := analyze(t, pipeline.DefaultConfig(), capturetest.Get(t, "any_sll2_with_mirror_duplicates").Path)
+	if detail := find(t, all, "mirrored-twice").Detail; !strings.Contains(detail, "Between the copies the interface differs. ") {
+		t.Error(detail)
+	}
+}
+
+// TestClocksApart has one traffic in two files with clocks that differ, far
+// more than copies are looked for: how many copies there are is not known then.
+func TestClocksApart(t *testing.T) {
+	shifted := func(name string, by int64) string {
+		all := frames(t, name)
+		for i := range all {
+			all[i].Time += by
+		}
+		return write(t, all)
+	}
+	for name, tc := range map[string]struct {
+		capture string
+		by      int64
+		want    string
+	}{
+		"ahead":         {"rc_write_1024", 1_500_000_000, ", 1.500 s later, in "},
+		"behind":        {"rc_write_1024", -86_400_000_000_000, ", 86400.000 s earlier, in "},
+		"a little":      {"rc_write_1024", 20_000_000, ", 0.020 s later, in "},
+		"without IDs":   {"rc_write_ipv6", 1_500_000_000, ", 1.500 s later, in "},
+		"with repeats":  {"ipv6_loss_before_read_1pct", 1_500_000_000, ", 1.500 s later, in "},
+		"known to be 0": {"rc_write_1024", 1_000_000, ""},
+	} {
+		f, all := analyze(t, pipeline.DefaultConfig(), shifted(tc.capture, 0), shifted(tc.capture, tc.by))
+		if tc.want == "" {
+			if got := above(all, record.Info); !slices.Equal(got, []string{"mirrored-twice"}) || !f.Duplicates.Decided() {
+				t.Errorf("%s: %v, %+v", name, got, f.Duplicates)
+			}
+			continue
+		}
+		found := find(t, all, "copies-apart")
+		if found.Severity != record.Warning || !strings.Contains(found.Detail, tc.want) || f.Duplicates.Decided() {
+			t.Errorf("%s: %+v, decided %v", name, found, f.Duplicates.Decided())
+		}
+	}
+	// Files that follow one another have nothing twice.
+	for _, name := range []string{"loss_before_write_1pct", "ipv6_loss_before_read_1pct"} {
+		all := frames(t, name)
+		f, found := analyze(t, pipeline.DefaultConfig(), write(t, all[:len(all)/2]), write(t, all[len(all)/2:]))
+		if len(found) > 0 || len(f.Duplicates.Later) > 0 {
+			t.Errorf("%s in two parts: %+v, %+v", name, found, f.Duplicates)
+		}
 	}
 }

@@ -36,6 +36,13 @@ func Codes() []Code {
 			Evidence: "`packets`, `cnps`",
 		},
 		{
+			Code: "copies-apart", Severities: []record.Severity{record.Warning, record.Info},
+			Summary:  "the same packets come again later",
+			Meaning:  "A sample of 1,024 RoCE packets is compared with all that come later than 10 ms, or that many packets later that mirrored-twice does not find them. At least 8 and one in a hundred of them come again, with the same bytes and the same IP ID. Where there is no IP ID, half of the packets have to come again in another input, all equally late. Between two inputs that is a clock that is off. As info: within one input. How many copies there are in all is not known: `capture.duplicates` is null.",
+			Check:    "The clocks of the machines that captured. Give captures of the same traffic to rocelens one by one.",
+			Evidence: "`again`, `sampled`, `share`, `inputs` (`from` and `to`, indices into the report's inputs; `again`; `low_ns` and `high_ns`, the time from one to the other), `first`",
+		},
+		{
 			Code: "icmp-error", Severities: warning,
 			Summary:  "ICMP errors about RoCEv2 packets",
 			Meaning:  "A host or router refused RoCEv2 packets and said so: the ICMP or ICMPv6 error quotes them. The finding names who says it, and what.",
@@ -73,9 +80,9 @@ func Codes() []Code {
 		{
 			Code: "mirrored-twice", Severities: warning,
 			Summary:  "the same packets were captured at two places",
-			Meaning:  "Of a direction with at least 8 packets, nine in ten are there twice within 10 ms with the same bytes (fields that change on the way aside) and the same IP ID; or half of them are, from another interface or with another MAC address, VLAN or TTL. A retransmission has a new IP ID. Where there is none (zero, constant, IPv6) nine in ten have to be doubled, once each. All counts and rates include the copies.",
+			Meaning:  "Of a direction with at least 8 packets, nine in ten are there twice within 10 ms with the same bytes (fields that change on the way aside) and the same IP ID; or half of them are, from another interface or with another MAC address, VLAN or TTL. A retransmission has a new IP ID. Where there is none (zero, constant, IPv6) nine in ten have to be doubled, once each. The finding says in what the copies differ: `input` (the file), `interface`, `direction` (sent or received, in Linux cooked captures), `mac`, `vlan`, `ttl`, `encapsulation`, or nothing. All counts and rates include the copies.",
 			Check:    "The mirror: a port in both directions together with its neighbour, or capturing on `any`.",
-			Evidence: "`copies`, `packets`, `share` (of the originals that are doubled), `directions` (`src`, `dst`, `packets`, `copies`), `directions_doubled`, `first`",
+			Evidence: doubledEvidence,
 		},
 		{
 			Code: "no-roce", Severities: warning,
@@ -83,6 +90,13 @@ func Codes() []Code {
 			Meaning:  "Neither by ethertype nor by UDP port, nor by the bytes of other UDP packets (that would be roce-port). It says what there is instead: iWARP and IP over InfiniBand are no RoCE. Where packets could not be decoded (an unknown link type, something unknown in a tunnel or behind a tag, headers cut off), RoCE may be in them, and the finding says no more than that none was found.",
 			Check:    "The port that the finding names, where UDP packets look like RoCEv2; then what could not be decoded; then where it was captured: a NIC hands RDMA traffic past the operating system, so that tcpdump on a host's interface does not see it.",
 			Evidence: "`packets`, `not_decoded`, `instead` (packets by kind)",
+		},
+		{
+			Code: "partly-doubled", Severities: info,
+			Summary:  "some packets came twice",
+			Meaning:  "Fewer than for mirrored-twice, but one packet in a hundred of a direction and 8 or more, are there twice within 10 ms with the same bytes and the same IP ID. Copies from another place are the capture's. Of the others it can't be told whether the network doubled them or a mirror that lost the rest of the copies, and `capture.duplicates` is null. Where there is no IP ID they may be retransmissions as well, and half of the direction has to be doubled.",
+			Check:    "Whether the mirror has two sources that share some of the traffic; then the network: a loop, a link aggregate, a path that floods.",
+			Evidence: doubledEvidence + ", `undecided` (copies without an IP ID)",
 		},
 		{
 			Code: "roce-port", Severities: []record.Severity{record.Warning, record.Info},
@@ -128,6 +142,8 @@ func Codes() []Code {
 		},
 	}
 }
+
+const doubledEvidence = "`copies`, `packets`, `share` (of the originals that are doubled), `captured_elsewhere` (copies from another place), `differ` (in what), `directions` (`src`, `dst`, `packets`, `copies`), `directions_doubled`, `first`"
 
 // Markdown is docs/findings.md.
 func Markdown() string {

@@ -31,6 +31,8 @@ var rules = [...]rule{
 	vcrcBad,
 	captureDrops,
 	mirroredTwice,
+	copiesApart,
+	partlyDoubled,
 	rocePort,
 	malformed,
 	unknownLinkType,

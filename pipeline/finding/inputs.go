@@ -77,53 +77,6 @@ func captureDrops(f *Facts) []record.Finding {
 	})
 }
 
-// mirroredTwice says that the capture has the same packets twice.
-func mirroredTwice(f *Facts) []record.Finding {
-	d := &f.Duplicates
-	if len(d.Doubled) == 0 {
-		return nil
-	}
-	list := []record.Evidence{}
-	var say []string
-	var packets, copies uint64
-	first := d.Doubled[0].First
-	for i := range d.Doubled {
-		r := &d.Doubled[i]
-		packets += r.Packets
-		copies += r.Copies
-		if r.First.Before(first) {
-			first = r.First
-		}
-		src, dst := address(r.Src, r.AddrKind), address(r.Dst, r.AddrKind)
-		say = append(say, src+" to "+dst)
-		if i < maxListed {
-			list = append(list, record.Evidence{{Key: "src", Value: src}, {Key: "dst", Value: dst}, {Key: "packets", Value: r.Packets}, {Key: "copies", Value: r.Copies}})
-		}
-	}
-	return one(record.Finding{
-		Severity: record.Warning, Code: "mirrored-twice",
-		Title: "The same packets were captured twice: " + count(copies) + " of " + count(packets) + " RoCE packets from " + listed(say[:1]) + others(len(say)-1) +
-			" are copies",
-		Detail: "The copies have the same bytes and came within 10 ms, so they were captured again and not sent again. All counts and rates " +
-			"of this report include them. Directions: " + listed(say) + ". Mirror one port, or one direction of it, and capture on that interface " +
-			"instead of on any; where captures of the same traffic were put together, leave one out.",
-		Evidence: record.Evidence{
-			{Key: "copies", Value: copies}, {Key: "packets", Value: packets}, {Key: "share", Value: share(copies, packets-copies)},
-			{Key: "directions", Value: list}, {Key: "directions_doubled", Value: uint64(len(say))}, {Key: "first", Value: first},
-		},
-	})
-}
-
-func others(n int) string {
-	switch n {
-	case 0:
-		return ""
-	case 1:
-		return " and in 1 more direction"
-	}
-	return " and in " + count(uint64(n)) + " more directions"
-}
-
 func malformed(f *Facts) []record.Finding {
 	if f.Malformed == 0 {
 		return nil
