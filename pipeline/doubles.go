@@ -7,6 +7,7 @@ import (
 
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/track"
 )
 
 // doubleWindow is how far apart, in nanoseconds, two captures of one packet
@@ -64,6 +65,7 @@ type waitingPacket struct {
 	place uint32
 	dir   *direction
 	ref   record.FrameRef
+	copy  *track.Copy // where to say whether it is one
 }
 
 // recentPacket is a packet that was seen. tag 0 is a free place.
@@ -99,7 +101,8 @@ func mix(h, v uint64) uint64 {
 }
 
 // Add takes the next packet. It does not allocate and keeps nothing of p.
-func (t *Doubles) Add(p *decode.Packet) {
+// Whether the packet is a copy is written to is by the next Flush.
+func (t *Doubles) Add(p *decode.Packet, is *track.Copy) {
 	if !p.RoCE() || p.Has&decode.HasBTH == 0 {
 		return
 	}
@@ -129,14 +132,14 @@ func (t *Doubles) Add(p *decode.Packet) {
 	}
 	at := pointOf(p)
 	t.points.note(p, at)
-	t.waiting[t.n] = waitingPacket{hash: h, place: at, dir: d, ref: refOf(p.Frame)}
+	t.waiting[t.n] = waitingPacket{hash: h, place: at, dir: d, ref: refOf(p.Frame), copy: is}
 	if t.n++; t.n == doubleBatch {
-		t.flush()
+		t.Flush()
 	}
 }
 
-// flush looks for the packets that wait, in their order.
-func (t *Doubles) flush() {
+// Flush looks for the packets that wait, in their order.
+func (t *Doubles) Flush() {
 	for i := range t.waiting[:t.n] {
 		t.touched ^= t.recent[t.waiting[i].hash%doubleSets][0].tag
 	}
@@ -159,7 +162,7 @@ func (t *Doubles) look(p *waitingPacket) {
 				oldest = r
 				break
 			}
-			p.dir.copied(r, p, &t.points)
+			*p.copy = p.dir.copied(r, p, &t.points)
 			return
 		}
 		if r.tag == 0 || oldest.tag != 0 && r.time < oldest.time {
@@ -170,8 +173,11 @@ func (t *Doubles) look(p *waitingPacket) {
 	t.sample.look(p)
 }
 
-// copied counts p, which is the same packet as r.
-func (d *direction) copied(r *recentPacket, p *waitingPacket, points *points) {
+// copied counts p, which is the same packet as r, and says what that makes of
+// it for who follows sessions. Where the IP ID says nothing, a packet sent
+// again looks the same: only if nearly the whole direction is doubled it is a
+// copy.
+func (d *direction) copied(r *recentPacket, p *waitingPacket, points *points) track.Copy {
 	earlier(&d.first, p.ref, d.copies > 0)
 	d.copies++
 	if at := r.place &^ placeFlags; p.place != at {
@@ -186,6 +192,15 @@ func (d *direction) copied(r *recentPacket, p *waitingPacket, points *points) {
 		d.tripled++
 		r.place |= hadThird
 	}
+	switch {
+	case d.copies*20 >= d.packets*9:
+		return track.CopyMirror
+	case !d.hasID || d.changes*4 < d.packets:
+		return track.NoCopy
+	case p.place != r.place&^placeFlags:
+		return track.CopyMirror
+	}
+	return track.CopyNetwork
 }
 
 // The lowest bits of recentPacket.place.
@@ -265,7 +280,7 @@ type DoubledDirection struct {
 
 // Result is what was found so far.
 func (t *Doubles) Result() Duplicates {
-	t.flush()
+	t.Flush()
 	r := Duplicates{Unplaced: t.unplaced, Later: t.sample.later()}
 	for i := range t.directions {
 		t.directions[i].judge(&r)

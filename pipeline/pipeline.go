@@ -17,18 +17,21 @@ import (
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/track"
 )
 
 // Config says how packets are decoded and checked.
 type Config struct {
 	Decode decode.Config
+	// Track bounds what is kept of sessions.
+	Track track.Config
 	// ICRC says whether each packet's ICRC (and VCRC) is computed and
 	// compared. It is most of the work on full-size packets.
 	ICRC bool
 }
 
 // DefaultConfig checks ICRCs and takes UDP port 4791 alone as RoCEv2.
-func DefaultConfig() Config { return Config{ICRC: true} }
+func DefaultConfig() Config { return Config{ICRC: true, Track: track.Config{MaxEvents: 10_000}} }
 
 // Result is all that Run finds.
 type Result struct {
@@ -46,7 +49,10 @@ type Result struct {
 func Run(ctx context.Context, src capture.Source, cfg Config) (*Result, error) {
 	w := newWorker(cfg)
 	err := EachBatch(ctx, src, w.count)
-	return &Result{Counters: w.counters, Duplicates: w.doubles.Result()}, err
+	w.follow()
+	r := &Result{Counters: w.counters, Duplicates: w.doubles.Result()}
+	r.Sessions, r.Events, r.EventsLeftOut = w.tracker.Close()
+	return r, err
 }
 
 // EachBatch calls do with each batch of src until the end; the frames are
@@ -89,10 +95,15 @@ type worker struct {
 	pkt      decode.Packet
 	counters Counters
 	doubles  *Doubles
+	tracker  *track.Tracker
+	// The packets that wait for the tracker, until it is known which of them
+	// are copies.
+	waiting [doubleBatch]track.Packet
+	n       int
 }
 
 func newWorker(cfg Config) *worker {
-	return &worker{dec: decode.New(cfg.Decode), icrc: cfg.ICRC, doubles: NewDoubles()}
+	return &worker{dec: decode.New(cfg.Decode), icrc: cfg.ICRC, doubles: NewDoubles(), tracker: track.New(cfg.Track)}
 }
 
 // count decodes and counts the frames of one batch. It does not allocate.
@@ -105,10 +116,33 @@ func (w *worker) count(b *capture.Batch) error {
 		w.counters.Add(&w.pkt)
 		switch {
 		case w.pkt.RoCE():
-			w.doubles.Add(&w.pkt)
+			w.track()
 		case w.icrc && w.pkt.Kind == decode.KindUDP:
 			w.counters.AddProbe(&w.pkt, w.dec.ProbeRoCE(&w.pkt))
 		}
 	}
 	return nil
+}
+
+// track hands a RoCE packet to the tracker, once it is known whether it is a
+// copy.
+func (w *worker) track() {
+	t := &w.waiting[w.n]
+	if !t.Read(&w.pkt) {
+		return
+	}
+	t.Corrupt = w.pkt.ICRCStatus == decode.ICRCBad && w.counters.Senders.computes(&w.pkt)
+	w.doubles.Add(&w.pkt, &t.Copy)
+	if w.n++; w.n == len(w.waiting) {
+		w.follow()
+	}
+}
+
+// follow lets the tracker have the packets that wait.
+func (w *worker) follow() {
+	w.doubles.Flush()
+	for i := range w.waiting[:w.n] {
+		w.tracker.Add(&w.waiting[i])
+	}
+	w.n = 0
 }

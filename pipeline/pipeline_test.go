@@ -156,9 +156,10 @@ func someFrames(t *testing.T) []capture.Frame {
 	return frames
 }
 
-// TestZeroAllocations: what Run allocates does not depend on how many packets
-// there are.
-func TestZeroAllocations(t *testing.T) {
+// TestFewAllocations: nothing is allocated for a packet as such. Here the same
+// packets come again and again, which to the tracker are step backs without
+// end, and those have records: one allocation for a hundred packets is allowed.
+func TestFewAllocations(t *testing.T) {
 	frames := someFrames(t)
 	run := func(batches int) float64 {
 		src := &replay{frames: frames}
@@ -170,7 +171,7 @@ func TestZeroAllocations(t *testing.T) {
 		})
 	}
 	few, many := run(2), run(50) // from the second on, all packets are doubles
-	if many > few {
+	if (many-few)*100 > float64(48*len(frames)) {
 		t.Errorf("%g allocations for 2 batches of %d packets, %g for 50", few, len(frames), many)
 	}
 }

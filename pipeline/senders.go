@@ -71,6 +71,17 @@ func (t *Senders) count(p *decode.Packet) {
 	s.bad(1, refOf(p.Frame), p.ICRC, p.ICRC)
 }
 
+// computes says whether p's sender has sent a good ICRC so far. It does not
+// count.
+func (t *Senders) computes(p *decode.Packet) bool {
+	for i := range t.N {
+		if r := &t.Rows[i]; r.Addr == p.Src && r.AddrKind == p.AddrKind {
+			return r.Good > 0
+		}
+	}
+	return t.Other.Good > 0
+}
+
 func (t *Senders) merge(o *Senders) {
 	for i := range o.N {
 		r := &o.Rows[i]

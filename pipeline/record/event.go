@@ -188,21 +188,56 @@ type ProtocolError struct {
 	Want string `json:"want"`
 }
 
-func (Connect) Kind() EventKind        { return KindConnect }
-func (Reject) Kind() EventKind         { return KindReject }
-func (Disconnect) Kind() EventKind     { return KindDisconnect }
-func (NewSession) Kind() EventKind     { return KindNewSession }
-func (Closed) Kind() EventKind         { return KindClosed }
-func (Failed) Kind() EventKind         { return KindFailed }
-func (Nak) Kind() EventKind            { return KindNak }
-func (RNRNak) Kind() EventKind         { return KindRNRNak }
-func (*Try) Kind() EventKind           { return KindTry }
-func (*Episode) Kind() EventKind       { return KindEpisode }
-func (Silence) Kind() EventKind        { return KindSilence }
+// Kind is KindConnect.
+func (Connect) Kind() EventKind { return KindConnect }
+
+// Kind is KindReject.
+func (Reject) Kind() EventKind { return KindReject }
+
+// Kind is KindDisconnect.
+func (Disconnect) Kind() EventKind { return KindDisconnect }
+
+// Kind is KindNewSession.
+func (NewSession) Kind() EventKind { return KindNewSession }
+
+// Kind is KindClosed.
+func (Closed) Kind() EventKind { return KindClosed }
+
+// Kind is KindFailed.
+func (Failed) Kind() EventKind { return KindFailed }
+
+// Kind is KindNak.
+func (Nak) Kind() EventKind { return KindNak }
+
+// Kind is KindRNRNak.
+func (RNRNak) Kind() EventKind { return KindRNRNak }
+
+// Kind is KindTry.
+func (*Try) Kind() EventKind { return KindTry }
+
+// Kind is KindEpisode.
+func (*Episode) Kind() EventKind { return KindEpisode }
+
+// Kind is KindSilence.
+func (Silence) Kind() EventKind { return KindSilence }
+
+// Kind is KindRetryExhausted.
 func (RetryExhausted) Kind() EventKind { return KindRetryExhausted }
-func (CaptureLoss) Kind() EventKind    { return KindCaptureLoss }
-func (Reorder) Kind() EventKind        { return KindReorder }
-func (Duplicate) Kind() EventKind      { return KindDuplicate }
-func (Corrupt) Kind() EventKind        { return KindCorrupt }
-func (Undecided) Kind() EventKind      { return KindUndecided }
-func (ProtocolError) Kind() EventKind  { return KindProtocolError }
+
+// Kind is KindCaptureLoss.
+func (CaptureLoss) Kind() EventKind { return KindCaptureLoss }
+
+// Kind is KindReorder.
+func (Reorder) Kind() EventKind { return KindReorder }
+
+// Kind is KindDuplicate.
+func (Duplicate) Kind() EventKind { return KindDuplicate }
+
+// Kind is KindCorrupt.
+func (Corrupt) Kind() EventKind { return KindCorrupt }
+
+// Kind is KindUndecided.
+func (Undecided) Kind() EventKind { return KindUndecided }
+
+// Kind is KindProtocolError.
+func (ProtocolError) Kind() EventKind { return KindProtocolError }

@@ -1,0 +1,228 @@
+package track
+
+import (
+	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// answer follows an answer that g's sender gave to the requests of f, which is
+// g's peer, or nil where it is not known.
+func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
+	if p.Copy != NoCopy {
+		t.copied(g, p)
+		return
+	}
+	if p.Corrupt {
+		g.bad().icrcBad++
+		t.emit(g, g, p, record.Corrupt{PSN: p.PSN})
+		return
+	}
+	switch {
+	case op.class == classResponse:
+		g.bad().responses.Packets++
+	case p.Syndrome.Type() == decode.Ack:
+		g.acks++
+	case p.Syndrome.Type() == decode.RNRNak:
+		g.bad().rnrNaks++
+	case p.Syndrome.Type() == decode.Nak:
+		if c := p.Syndrome.Code(); int(c) < len(g.bad().naks) {
+			g.bad().naks[c]++
+		}
+	}
+	if f == nil || !f.req.begun {
+		g.goodput += responsePayload(p, op)
+		return
+	}
+	s := &f.req
+	s.heard = true
+	switch {
+	case op.class == classResponse:
+		t.response(g, f, p, op)
+	case p.Syndrome.Type() == decode.Ack:
+		t.acknowledge(f, p, psnAdd(p.PSN, 1))
+	case p.Syndrome.Type() == decode.RNRNak:
+		t.rnrNak(f, p)
+	case p.Syndrome.Type() == decode.Nak:
+		t.nak(f, p)
+	}
+	s.lastAnswer = p.Time
+}
+
+func responsePayload(p *Packet, op *operation) uint64 {
+	if op.class != classResponse {
+		return 0
+	}
+	return uint64(p.Payload)
+}
+
+// acknowledge takes everything below upTo as received.
+func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
+	s := &f.req
+	if s.rec != nil && s.rec.echo.try != nil {
+		t.answered(f, upTo)
+	}
+	if s.hasAcked && psnDiff(upTo, s.acked) <= 0 {
+		return
+	}
+	if !s.hasAcked && psnDiff(upTo, s.start) < 0 {
+		return // of what was before the capture
+	}
+	s.hasAcked, s.acked = true, upTo
+	if s.rec != nil && len(s.rec.unseen) > 0 {
+		t.captureLost(f, p)
+	}
+	t.complete(f, p, upTo, false)
+	for len(s.samples) > 0 && psnDiff(s.samples[0].psn, upTo) < 0 {
+		f.latencies().ack.Add(p.Time - s.samples[0].time)
+		s.samples = append(s.samples[:0], s.samples[1:]...)
+	}
+	if s.rec != nil {
+		s.rec.last.n = 0
+		s.learnSelective(upTo)
+	}
+}
+
+// learnSelective notes that what a repeat left out was acknowledged all the
+// same: the requester repairs selectively.
+func (s *stream) learnSelective(upTo uint32) {
+	r := s.rec
+	for len(r.soft) > 0 && psnDiff(r.soft[0].hi, upTo) <= 0 {
+		s.selective = true
+		r.soft = r.soft[:copy(r.soft, r.soft[1:])]
+	}
+}
+
+// answered looks what the first acknowledgements after a step back say of the
+// requests before it. A responder acknowledges each duplicate with the last
+// PSN that it has: below the old maximum, something between was lost on the
+// way to it; the old maximum, once for each duplicate, nothing was.
+func (t *Tracker) answered(f *flow, upTo uint32) {
+	s := &f.req
+	e := &s.rec.echo
+	if e.try == nil || psnDiff(upTo, e.from) <= 0 {
+		return
+	}
+	if upTo != e.acked {
+		e.acked, e.acks = upTo, 0
+	}
+	e.acks++
+	switch {
+	case psnDiff(upTo, e.max) < 0 && e.acks == 2:
+		t.movePlace(f, e, record.AfterTap)
+		e.try.LostAfter++
+		f.bad().lost.AfterTap++
+		if e.episode != nil {
+			e.episode.Lost++
+		}
+		e.try = nil
+	case upTo == e.max && (e.acks == 2 || psnAdd(e.from, 1) == e.max || psnDiff(upTo, s.pos) > 0):
+		t.movePlace(f, e, record.Answer)
+		e.try = nil
+	case psnDiff(upTo, e.max) > 0:
+		e.try = nil
+	}
+}
+
+// movePlace puts a try, and the episode that it began, at another place.
+func (t *Tracker) movePlace(f *flow, e *echo, place record.Place) {
+	if f.req.rec.try != e.try { // it is counted already
+		b := f.bad()
+		b.places[e.try.Place]--
+		b.places[place]++
+	}
+	e.try.Place = place
+	if e.episode != nil && e.try.Number == 1 {
+		e.episode.Place = place
+	}
+}
+
+// captureLost counts the PSNs that no pass showed and that are acknowledged
+// all the same.
+func (t *Tracker) captureLost(f *flow, p *Packet) {
+	s := &f.req
+	r := s.rec
+	for len(r.unseen) > 0 && psnDiff(r.unseen[0].lo, s.acked) < 0 {
+		u := r.unseen[0]
+		if psnDiff(u.hi, s.acked) > 0 {
+			u.hi = s.acked
+		}
+		n := r.unseen.remove(u.lo, u.hi)
+		r.missing.remove(u.lo, u.hi)
+		back := uint32(0)
+		r.gone = removeFrom(r.gone, u.lo, u.hi, func() { back++ })
+		if back > 0 { // gone back for, and what was sent again is not here either
+			f.bad().lost.BeforeTap += uint64(back)
+		}
+		f.bad().lost.Capture += uint64(n)
+		t.emit(f, f, p, record.CaptureLoss{Range: record.Range{First: u.lo, Last: (u.hi - 1) & psnMask}})
+	}
+	if len(r.missing) == 0 {
+		r.gap = 0
+		if r.try == nil {
+			r.sign = 0
+		}
+	}
+}
+
+// nak takes a NAK of any code.
+func (t *Tracker) nak(f *flow, p *Packet) {
+	s := &f.req
+	t.acknowledge(f, p, p.PSN)
+	code := p.Syndrome.Code()
+	ev := record.Nak{Code: nakNames[min(int(code), len(nakNames)-1)], PSN: p.PSN}
+	if code != decode.NakSequence {
+		t.emit(f, f, p, ev)
+		return
+	}
+	r := s.recovery()
+	if r.rnr.valid && r.rnr.psn == p.PSN && r.rnr.pass == s.passes {
+		ev.Refusal = true
+		t.emit(f, f, p, ev)
+		return
+	}
+	r.nak = nakSeen{psn: p.PSN, pass: s.passes, time: p.Time, frame: p.ref(), valid: true, open: true}
+	switch {
+	case r.late && psnDiff(p.PSN, r.lateLo) >= 0 && psnDiff(p.PSN, r.lateHi) < 0:
+		// The responder saw them in the wrong order, as the tap did.
+		if r.lateGuessed > 0 {
+			b := f.bad()
+			n := min(uint64(r.lateGuessed), b.reordered)
+			b.reordered -= n
+			b.undecided += n
+			r.lateGuessed = 0
+			t.emit(f, f, p, record.Undecided{PSN: p.PSN, Why: "a NAK follows packets that came out of order, and no IP ID tells which was sent first"})
+		}
+	case s.seenInPass(p.PSN):
+		if !r.missing.has(p.PSN) && r.gap != 0 && r.missing.overlap(s.pass, p.PSN) > 0 {
+			break // seen beyond an open gap
+		}
+		r.nak.after = true
+		f.bad().lost.AfterTap++
+	}
+	if r.sign == 0 {
+		r.sign = p.Time
+	} else if r.gap != 0 {
+		detect := p.Time - r.gap
+		ev.Detect = &detect
+	}
+	t.emit(f, f, p, ev)
+}
+
+// seenInPass says whether the tap saw psn in the pass that is under way.
+func (s *stream) seenInPass(psn uint32) bool {
+	return psnDiff(psn, s.pass) >= 0 && psnDiff(psn, s.pos) < 0 && (s.rec == nil || !s.rec.missing.has(psn))
+}
+
+var nakNames = [...]string{"sequence", "invalid_request", "remote_access", "remote_operational", "invalid_rd_request", "reserved"}
+
+func (t *Tracker) rnrNak(f *flow, p *Packet) {
+	s := &f.req
+	t.acknowledge(f, p, p.PSN)
+	r := s.recovery()
+	wait := int64(p.Syndrome.RNRTimer())
+	r.rnr = nakSeen{psn: p.PSN, pass: s.passes, time: p.Time, wait: wait, frame: p.ref(), valid: true}
+	if r.sign == 0 {
+		r.sign = p.Time
+	}
+	t.emit(f, f, p, record.RNRNak{PSN: p.PSN, Timer: wait})
+}

@@ -1,0 +1,55 @@
+package track
+
+import (
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// unanswered follows a request of a service without acknowledgements, UC or
+// UD: what is missing is missing, and whether the network or the mirror lost
+// it can't be told.
+func (t *Tracker) unanswered(f *flow, p *Packet, op *operation) {
+	s := &f.req
+	switch {
+	case p.Copy != NoCopy:
+		t.copied(f, p)
+		return
+	case p.Corrupt:
+		t.corrupted(f, p)
+		return
+	}
+	if !s.begun {
+		s.begin(p)
+	}
+	d := psnDiff(p.PSN, s.pos)
+	if (d > newLifeJump || d < -newLifeJump) && op.begins() {
+		s.begin(p) // begun anew: nothing says what lies between
+		d = 0
+	}
+	if d < 0 {
+		b := f.bad()
+		if s.recovery().unseen.remove(p.PSN, psnAdd(p.PSN, 1)) > 0 {
+			b.lost.BeforeTap--
+			b.reordered++
+			f.goodput += uint64(p.Payload)
+			t.emit(f, f, p, record.Reorder{PSN: p.PSN, Behind: uint32(-d)})
+		}
+		return
+	}
+	if d > 0 {
+		s.recovery().unseen.add(s.pos, p.PSN)
+		f.bad().lost.BeforeTap += uint64(d)
+	}
+	if op.begins() {
+		s.sent[op.kind]++
+	}
+	if op.part == partFirst || op.part == partMiddle {
+		s.mtu = max(s.mtu, p.Payload)
+	}
+	f.goodput += uint64(p.Payload)
+	s.pos = psnAdd(p.PSN, 1)
+	s.max = s.pos
+	s.last, s.inMessage, s.lastOp = p.Time, !op.ends(), p.Opcode
+	if s.rec != nil && len(s.rec.unseen) > 0 {
+		s.rec.unseen.cutBelow((s.pos - newLifeJump) & psnMask)
+	}
+}

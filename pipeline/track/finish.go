@@ -1,0 +1,170 @@
+package track
+
+import (
+	"strconv"
+
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// settle ends what is under way on a flow.
+func (t *Tracker) settle(f *flow) {
+	if f.gone {
+		return
+	}
+	if f.hall != nil {
+		if !f.hall.closed {
+			t.release(f)
+		}
+	}
+	s := &f.req
+	r := s.rec
+	if r == nil {
+		return
+	}
+	if r.guess.open {
+		r.guess.open = false
+		t.lateOriginal(f, &r.guess.first, (r.guess.hi-r.guess.lo)&psnMask, true)
+	}
+	t.gaveUp(f)
+	t.endTry(f, record.ModeUnknown)
+	f.bad().lost.BeforeTap += uint64(len(r.gone))
+	if r.episode != nil {
+		t.endEpisode(f, max(s.last, s.lastAnswer), false)
+	}
+}
+
+// gaveUp looks whether the requester stopped for good while it sent the same
+// packet again and again.
+func (t *Tracker) gaveUp(f *flow) {
+	s := &f.req
+	r := s.rec
+	l := &r.last
+	if l.n < 2 || r.episode == nil || l.spacing == 0 || t.now-s.last < 3*l.spacing {
+		return
+	}
+	x := record.RetryExhausted{
+		Unanswered: record.Range{First: l.psn, Last: (s.max - 1) & psnMask},
+		LastAcked:  (s.acked - 1) & psnMask, HasAcked: s.hasAcked, Tries: l.n, Spacing: l.spacing, RNR: l.rnr,
+	}
+	t.emitAt(f, f, r.lead.frame, x)
+	f.life.state, f.life.failed = record.StateFailed, f
+}
+
+// name gives the session of f its name.
+func (t *Tracker) name(f *flow) {
+	if f.life.id != "" {
+		return
+	}
+	a, b := f.ends()
+	lo, hi := a, b
+	if less(hi.Addr, lo.Addr) || lo.Addr == hi.Addr && hi.QPN < lo.QPN {
+		lo, hi = hi, lo
+	}
+	id := append([]byte(f.version.String()), ':')
+	if f.hasVNI {
+		id = strconv.AppendUint(append(id, "vni"...), uint64(f.vni), 10)
+		id = append(id, ':')
+	}
+	id = lo.AppendID(id)
+	id = hi.AppendID(append(id, '-'))
+	if f.life.incarnation > 1 {
+		id = strconv.AppendUint(append(id, '#'), uint64(f.life.incarnation), 10)
+	}
+	f.life.id = string(id)
+}
+
+// ends are f's sender and receiver.
+func (f *flow) ends() (a, b record.Endpoint) {
+	a = record.Endpoint{Addr: f.src, Kind: f.kind}
+	b = record.Endpoint{Addr: f.dst, Kind: f.kind, QPN: f.qpn, HasQPN: true}
+	switch {
+	case f.peer != nil:
+		a.QPN, a.HasQPN = f.peer.qpn, true
+	case f.ud:
+		a.QPN, a.HasQPN = f.srcQP, true
+	}
+	return a, b
+}
+
+// session is the record of the session that f began.
+func (t *Tracker) session(f *flow) record.Session {
+	a, b := f.ends()
+	l := f.life
+	s := record.Session{
+		ID: l.id, Service: f.service, Version: f.version, VNI: f.vni, HasVNI: f.hasVNI, Incarnation: l.incarnation,
+		A: a, B: b, Pairing: record.Pairing{Method: l.method, Confidence: l.confidence}, State: l.state,
+		CM: l.cm, First: f.first, Last: f.lastFrame,
+	}
+	direction(&s.AToB, f)
+	if g := f.peer; g != nil {
+		direction(&s.BToA, g)
+		s.AToB.CNPsReceived = g.cnps()
+		s.BToA.CNPsReceived = f.cnps()
+		if g.first.Before(s.First) {
+			s.First = g.first
+		}
+		if s.Last.Before(g.lastFrame) {
+			s.Last = g.lastFrame
+		}
+		if s.Service == record.ServiceUnknown {
+			s.Service = g.service
+		}
+		s.PathMTU = max(f.req.mtu, f.req.readMTU, g.req.mtu, g.req.readMTU)
+		s.AckTimeout[1] = g.req.timeout
+		if l.failed == g {
+			s.FailedStream = 1
+		}
+	} else {
+		s.BToA.CNPsReceived = f.cnps()
+		s.PathMTU = f.req.mtu
+	}
+	s.AckTimeout[0] = f.req.timeout
+	if l.cm != nil {
+		if l.cm.PathMTU != 0 {
+			s.PathMTU = l.cm.PathMTU
+		}
+		s.AckTimeout = [2]int64{l.cm.AckTimeout, l.cm.AckTimeout}
+	}
+	if s.State == record.StateOpen && f.requests && !f.req.heard && (f.peer == nil || !f.peer.req.heard) && f.service != record.UC && !f.ud {
+		s.State = record.StateUnanswered
+	}
+	return s
+}
+
+func (f *flow) cnps() uint64 {
+	if f.trouble == nil {
+		return 0
+	}
+	return f.trouble.cnps
+}
+
+// direction fills in what f's sender sent.
+func direction(d *record.Direction, f *flow) {
+	s := &f.req
+	d.Packets, d.WireBytes, d.PayloadBytes, d.GoodputBytes = f.packets, f.bytes, f.payload, f.goodput
+	d.First, d.Last = f.first.Time, f.lastFrame.Time
+	d.Messages = record.Messages{Sent: s.sent, Completed: s.completed}
+	d.Acks = f.acks
+	d.ECN = f.ecn
+	for _, c := range f.dscp {
+		if c.Packets > 0 {
+			d.DSCP = append(d.DSCP, c)
+		}
+	}
+	d.DSCP = append(d.DSCP, f.moreDSCP...)
+	d.SourcePort, d.PortChanges = f.port, uint64(f.portChanges)
+	d.Truncated = f.truncated
+	d.PeakPackets, d.PeakBytes = uint64(s.peak), s.peakBytes
+	if b := f.trouble; b != nil {
+		d.Naks, d.RNRNaks = b.naks, b.rnrNaks
+		d.Retransmitted, d.Wasted, d.ReadResponses = b.retransmitted, b.wasted, b.responses
+		d.Episodes, d.Tries, d.Places, d.Modes = b.episodes, b.tries, b.places, b.modes
+		d.Lost, d.Reordered, d.Undecided, d.Duplicates = b.lost, b.reordered, b.undecided, b.duplicates
+		d.Silences, d.SilenceTime, d.RNRTime = b.silences, b.silenceTime, b.rnrTime
+		d.ICRCBad, d.ProtocolErrors = b.icrcBad, b.errors
+		d.NakReaction = b.reaction
+	}
+	if l := f.lat; l != nil {
+		d.AckLatency, d.MessageLatency, d.Latency = l.ack, l.message, l.kinds
+	}
+}

@@ -1,0 +1,207 @@
+package track
+
+import (
+	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/sketch"
+)
+
+// flow is one direction towards one QP: what its sender sent, and the stream
+// of its sender's requests. The other direction of the session is its peer,
+// once it is found.
+type flow struct {
+	hash     uint64
+	src, dst decode.Addr
+	qpn      uint32
+	srcQP    uint32 // UD
+	vni      uint32
+	kind     decode.AddrKind
+	version  record.Version
+	hasVNI   bool
+	ud       bool
+	service  record.Service
+	gone     bool // closed, or replaced by a new life
+	requests bool // it carries requests
+	answers  bool // it carries answers
+
+	peer *flow
+	life *life
+	hall *hall // packets that wait for the pairing, nil where none do
+
+	group            *group // of both addresses
+	first            record.FrameRef
+	lastFrame        record.FrameRef
+	packets, bytes   uint64
+	payload, goodput uint64
+	ecn              [4]uint64
+	acks             uint64
+	dscp             [2]record.DSCPCount // the first two seen
+	moreDSCP         []record.DSCPCount
+	port             uint16
+	portChanges      uint32
+	truncated        uint64
+
+	req     stream
+	trouble *trouble
+	lat     *latencies
+}
+
+// life is what both directions of a session share.
+type life struct {
+	incarnation uint32
+	method      record.PairingMethod
+	confidence  float64
+	began       *flow // the flow of side A
+	cm          *record.CM
+	state       record.State
+	failed      *flow // whose requester gave up
+	id          string
+}
+
+// trouble are the counters of what most flows never have.
+type trouble struct {
+	naks          [5]uint64
+	rnrNaks       uint64
+	retransmitted record.Retransmitted
+	wasted        record.Amount
+	responses     record.ReadResponses
+	episodes      uint64
+	tries         [record.NumCauses]uint64
+	places        [record.NumPlaces]uint64
+	modes         [record.NumModes]uint64
+	lost          record.Lost
+	reordered     uint64
+	undecided     uint64
+	duplicates    record.Duplicates
+	silences      uint64
+	silenceTime   int64
+	rnrTime       int64
+	cnps          uint64
+	icrcBad       uint64
+	errors        uint64
+	reaction      sketch.Histogram
+}
+
+// latencies are a requester's.
+type latencies struct {
+	ack, message sketch.Histogram
+	kinds        [record.NumMessageKinds]sketch.Histogram
+}
+
+func (f *flow) bad() *trouble {
+	if f.trouble == nil {
+		f.trouble = new(trouble)
+	}
+	return f.trouble
+}
+
+func (f *flow) latencies() *latencies {
+	if f.lat == nil {
+		f.lat = new(latencies)
+	}
+	return f.lat
+}
+
+// count counts a packet that the flow's sender sent, whatever it is.
+func (f *flow) count(p *Packet) {
+	f.packets++
+	f.bytes += uint64(p.WireLen)
+	f.payload += uint64(p.Payload)
+	f.lastFrame = p.ref()
+	f.ecn[p.TOS&3]++
+	if p.SrcPort != f.port {
+		f.port = p.SrcPort
+		f.portChanges++
+	}
+	if p.is(truncated) {
+		f.truncated++
+	}
+	f.countDSCP(p.TOS >> 2)
+}
+
+func (f *flow) countDSCP(dscp uint8) {
+	for i := range f.dscp {
+		d := &f.dscp[i]
+		if d.DSCP == dscp && d.Packets > 0 || d.Packets == 0 {
+			d.DSCP = dscp
+			d.Packets++
+			return
+		}
+	}
+	for i := range f.moreDSCP {
+		if f.moreDSCP[i].DSCP == dscp {
+			f.moreDSCP[i].Packets++
+			return
+		}
+	}
+	f.moreDSCP = append(f.moreDSCP, record.DSCPCount{DSCP: dscp, Packets: 1})
+}
+
+// stream is a requester's PSN space: its requests, and what the answers say of
+// them.
+type stream struct {
+	begun     bool
+	heard     bool // an answer was seen
+	hasAcked  bool
+	repeat    bool   // this pass began with a step back
+	start     uint32 // the first PSN seen
+	pos       uint32 // one past the last request seen
+	max       uint32 // one past the highest
+	pass      uint32 // where this pass began
+	passes    uint32
+	acked     uint32 // everything below is acknowledged, with hasAcked
+	peak      uint32 // most packets outstanding
+	mtu       uint32 // of First and Middle payloads, 0 where unknown
+	readMTU   uint32 // of READ responses, or of the PSNs that READs take
+	hasID     bool
+	guessed   bool   // the newest READ's width rests on a guessed path MTU
+	selective bool   // its requester repairs selectively
+	id        uint16 // newest IP ID
+	idSteps   uint16 // how often it rose, at most 255
+	idFalls   uint16 // how often it did not, though the PSN did
+
+	last       int64 // time of the last request
+	lastAnswer int64
+	lastOp     decode.Opcode
+	inMessage  bool // the last request seen was not the end of its message
+
+	cum, cumAcked uint64 // payload bytes, and those in messages that are acknowledged
+	peakBytes     uint64
+	sent          [record.NumMessageKinds]uint64
+	completed     uint64
+
+	timeout  int64 // learnt ACK timeout, ns, 0 where there was none
+	turn     int64 // least time from an answer to the next request
+	messages []message
+	samples  []sample
+	owed     []owed
+	answered int // of owed
+	resp     *responses
+	rec      *recovery
+}
+
+// message is a request message that is not completed.
+type message struct {
+	lo, hi  uint32
+	start   int64 // of the first packet seen of it
+	cum     uint64
+	kind    record.MessageKind
+	ended   bool // its last packet was seen
+	partial bool // its first packet was not
+	owing   bool
+	done    bool
+}
+
+// sample is a packet whose acknowledgement is waited for.
+type sample struct {
+	psn  uint32
+	time int64
+}
+
+// owed are the responses that a READ or an atomic has asked for.
+type owed struct {
+	lo, hi   uint32
+	bytes    uint32 // of a READ
+	kind     record.MessageKind
+	answered bool
+}

@@ -1,0 +1,131 @@
+package track
+
+import (
+	"slices"
+)
+
+// maxMessages and maxSamples bound what is waited for on one stream.
+const (
+	maxMessages = 1 << 10
+	maxSamples  = 16
+)
+
+// newPacket notes a request beyond the maximum.
+func (s *stream) newPacket(p *Packet, op *operation, n uint32) {
+	hi := psnAdd(p.PSN, n)
+	s.cum += uint64(p.Payload)
+	if op.part == partFirst || op.part == partMiddle {
+		if p.Payload > s.mtu && !p.is(truncated) {
+			s.mtu = p.Payload
+		}
+	}
+	if op.begins() {
+		s.sent[op.kind]++
+	}
+	if last := len(s.messages) - 1; op.begins() || last < 0 || s.messages[last].ended {
+		if len(s.messages) >= maxMessages {
+			s.messages = append(s.messages[:0], s.messages[maxMessages/4:]...)
+		}
+		s.messages = append(s.messages, message{
+			lo: p.PSN, hi: hi, start: p.Time, cum: s.cum, kind: op.kind,
+			ended: op.ends(), partial: !op.begins(), owing: op.class == classOwing,
+		})
+	} else {
+		m := &s.messages[last]
+		m.hi, m.cum, m.ended = hi, s.cum, op.ends()
+	}
+	if (op.ends() || p.is(ackReq)) && len(s.samples) < maxSamples && s.rec.quiet() {
+		s.samples = append(s.samples, sample{p.PSN, p.Time})
+	}
+}
+
+// fillMessage takes a request below the maximum that was not seen before into
+// the messages.
+func (t *Tracker) fillMessage(s *stream, p *Packet, n uint32) {
+	op, _ := operationOf(p.Opcode)
+	hi := psnAdd(p.PSN, n)
+	if op.begins() {
+		s.sent[op.kind]++
+	}
+	i := len(s.messages)
+	for i > 0 && psnDiff(s.messages[i-1].lo, p.PSN) > 0 {
+		i--
+	}
+	// Those before i begin at or below the packet.
+	switch {
+	case op.part == partOnly:
+		s.messages = slices.Insert(s.messages, i, message{lo: p.PSN, hi: hi, start: p.Time, kind: op.kind, ended: true, owing: op.class == classOwing, cum: s.cum})
+	case op.part == partFirst && i < len(s.messages) && s.messages[i].partial:
+		m := &s.messages[i]
+		m.lo, m.partial, m.start, m.kind = p.PSN, false, min(m.start, p.Time), op.kind
+	case op.part == partFirst:
+		s.messages = slices.Insert(s.messages, i, message{lo: p.PSN, hi: hi, start: p.Time, kind: op.kind, cum: s.cum})
+	case i > 0:
+		m := &s.messages[i-1]
+		if psnDiff(hi, m.hi) > 0 {
+			m.hi = hi
+		}
+		m.ended = m.ended || op.ends()
+	}
+	if len(s.messages) > maxMessages {
+		s.messages = s.messages[:copy(s.messages, s.messages[1:])]
+	}
+}
+
+// complete closes the messages below upTo that answers have completed: with
+// responses, the READs and atomics among them too.
+func (t *Tracker) complete(f *flow, p *Packet, upTo uint32, responses bool) {
+	s := &f.req
+	done := 0
+	for i := range s.messages {
+		m := &s.messages[i]
+		if psnDiff(m.hi, upTo) > 0 {
+			if psnDiff(m.lo, upTo) < 0 && m.cum > s.cumAcked {
+				left := uint64((m.hi - upTo) & psnMask)
+				s.cumAcked = max(s.cumAcked, m.cum-min(m.cum, left*uint64(f.pathMTU())))
+			}
+			break
+		}
+		if m.done || !m.ended || m.owing && !responses && s.waitsFor(m.lo) {
+			continue
+		}
+		m.done = true
+		s.cumAcked = max(s.cumAcked, m.cum)
+		if m.owing && s.waitsFor(m.lo) {
+			m.done = false
+			continue
+		}
+		s.completed++
+		if !m.partial {
+			l := f.latencies()
+			l.message.Add(p.Time - m.start)
+			l.kinds[m.kind].Add(p.Time - m.start)
+		}
+	}
+	for done < len(s.messages) && s.messages[done].done {
+		done++
+	}
+	if done > 0 {
+		s.messages = s.messages[:copy(s.messages, s.messages[done:])]
+	}
+}
+
+// dropSamples forgets the packets from psn on: they are sent twice, and which
+// of the two an acknowledgement means can't be told (Karn's rule).
+func (s *stream) dropSamples(psn uint32) {
+	for i := range s.samples {
+		if psnDiff(s.samples[i].psn, psn) >= 0 {
+			s.samples = s.samples[:i]
+			return
+		}
+	}
+}
+
+// sampleUpTo takes the latency of the packets up to psn.
+func (t *Tracker) sampleUpTo(f *flow, p *Packet, psn uint32) {
+	s := &f.req
+	for len(s.samples) > 0 && psnDiff(s.samples[0].psn, psn) <= 0 {
+		f.latencies().ack.Add(p.Time - s.samples[0].time)
+		s.samples = s.samples[:copy(s.samples, s.samples[1:])]
+	}
+}

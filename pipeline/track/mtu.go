@@ -1,0 +1,110 @@
+package track
+
+import (
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// The path MTUs that there are, in bytes.
+var mtus = [...]uint32{256, 512, 1024, 2048, 4096}
+
+// defaultMTU is what a port of 1,500 bytes has.
+const defaultMTU = 1024
+
+// knownMTU is the path MTU in bytes: what CM said, else what First and Middle
+// packets show, in either direction, else what READs show; 0 where nothing
+// tells it.
+func (f *flow) knownMTU() uint32 {
+	if f.life != nil && f.life.cm != nil && f.life.cm.PathMTU != 0 {
+		return f.life.cm.PathMTU
+	}
+	m := max(f.req.mtu, f.req.readMTU)
+	if g := f.peer; m == 0 && g != nil {
+		m = max(g.req.mtu, g.req.readMTU)
+	}
+	return m
+}
+
+func (f *flow) pathMTU() uint32 {
+	if m := f.knownMTU(); m != 0 {
+		return m
+	}
+	return defaultMTU
+}
+
+func packetsOf(bytes, mtu uint32) uint32 {
+	return max(1, uint32((uint64(bytes)+uint64(mtu)-1)/uint64(mtu)))
+}
+
+// unsureRead says whether the newest request is a READ whose PSNs were counted
+// with a guessed path MTU.
+func (s *stream) unsureRead() bool { return s.guessed }
+
+// readWidth is how many PSNs a request takes. Before that, where the last
+// request is a READ of unknown width, this request's PSN tells it.
+func (t *Tracker) readWidth(f *flow, p *Packet, op *operation) uint32 {
+	s := &f.req
+	if s.guessed && len(s.owed) > 0 {
+		o := &s.owed[len(s.owed)-1]
+		if took := psnDiff(p.PSN, o.lo); took > 0 && p.PSN != s.pos {
+			for _, m := range mtus {
+				if packetsOf(o.bytes, m) == uint32(took) {
+					s.learnMTU(m)
+					break
+				}
+			}
+		} else if p.PSN == s.pos && o.bytes > defaultMTU {
+			s.readMTU, s.guessed = defaultMTU, false
+		}
+	}
+	if op.class != classOwing || op.kind != record.Read {
+		return 1
+	}
+	if f.knownMTU() == 0 && p.DMALen > mtus[0] {
+		s.guessed = true
+	}
+	return packetsOf(p.DMALen, f.pathMTU())
+}
+
+// learnMTU sets the path MTU that READs show, and the PSNs of the READs that
+// are waited for by it.
+func (s *stream) learnMTU(mtu uint32) {
+	if s.readMTU == mtu {
+		return
+	}
+	s.readMTU = mtu
+	if !s.guessed {
+		return
+	}
+	s.guessed = false
+	for i := range s.owed {
+		o := &s.owed[i]
+		if o.kind != record.Read {
+			continue
+		}
+		old := o.hi
+		o.hi = psnAdd(o.lo, packetsOf(o.bytes, mtu))
+		for j := range s.messages {
+			if m := &s.messages[j]; m.owing && m.lo == o.lo {
+				m.hi = o.hi
+			}
+		}
+		if s.pos == old {
+			s.pos = o.hi
+		}
+		if s.max == old {
+			s.max = o.hi
+		}
+	}
+}
+
+// widthAtMost is how many PSNs a request can take.
+func (f *flow) widthAtMost(p *Packet, op *operation) uint32 {
+	if op.class != classOwing || op.kind != record.Read {
+		return 1
+	}
+	m := f.knownMTU()
+	if m == 0 {
+		m = mtus[0]
+	}
+	return packetsOf(p.DMALen, m)
+}

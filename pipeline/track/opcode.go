@@ -1,0 +1,94 @@
+package track
+
+import (
+	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// opClass is what an operation means to the tracker.
+type opClass uint8
+
+const (
+	classOther    opClass = iota // not known, or of no session
+	classRequest                 // takes one PSN
+	classOwing                   // takes PSNs that responses will have: READ, atomics, FLUSH
+	classResponse                // READ response or atomic acknowledge
+	classAck
+)
+
+// part is where a packet stands in its message.
+type part uint8
+
+const (
+	partOnly part = iota
+	partFirst
+	partMiddle
+	partLast
+)
+
+// operation is a row of the table of operations.
+type operation struct {
+	class opClass
+	part  part
+	kind  record.MessageKind
+	// reth says that the packet tells where it reads or writes.
+	reth bool
+}
+
+func (o *operation) begins() bool { return o.part == partOnly || o.part == partFirst }
+func (o *operation) ends() bool   { return o.part == partOnly || o.part == partLast }
+
+// operations are those of RC, UC, RD and XRC by the opcode's lower five bits.
+var operations = [32]operation{
+	0x00: {classRequest, partFirst, record.Send, false},
+	0x01: {classRequest, partMiddle, record.Send, false},
+	0x02: {classRequest, partLast, record.Send, false},
+	0x03: {classRequest, partLast, record.Send, false},
+	0x04: {classRequest, partOnly, record.Send, false},
+	0x05: {classRequest, partOnly, record.Send, false},
+	0x06: {classRequest, partFirst, record.Write, true},
+	0x07: {classRequest, partMiddle, record.Write, false},
+	0x08: {classRequest, partLast, record.Write, false},
+	0x09: {classRequest, partLast, record.Write, false},
+	0x0a: {classRequest, partOnly, record.Write, true},
+	0x0b: {classRequest, partOnly, record.Write, true},
+	0x0c: {classOwing, partOnly, record.Read, true},
+	0x0d: {classResponse, partFirst, record.Read, false},
+	0x0e: {classResponse, partMiddle, record.Read, false},
+	0x0f: {classResponse, partLast, record.Read, false},
+	0x10: {classResponse, partOnly, record.Read, false},
+	0x11: {classAck, partOnly, record.Send, false},
+	0x12: {classResponse, partOnly, record.Atomic, false},
+	0x13: {classOwing, partOnly, record.Atomic, false},
+	0x14: {classOwing, partOnly, record.Atomic, false},
+	0x16: {classRequest, partLast, record.Send, false},
+	0x17: {classRequest, partOnly, record.Send, false},
+	0x1c: {classOwing, partOnly, record.Write, false}, // FLUSH
+	0x1d: {classOwing, partOnly, record.Atomic, false},
+}
+
+// services are the services by the opcode's upper three bits.
+var services = [8]record.Service{
+	record.RC, record.UC, record.RD, record.UD, record.ServiceUnknown, record.XRC, record.ServiceUnknown, record.ServiceUnknown,
+}
+
+func operationOf(op decode.Opcode) (*operation, record.Service) {
+	o := &operations[op&31]
+	s := services[op>>5]
+	switch s {
+	case record.ServiceUnknown:
+		return &operations[31], s
+	case record.UD:
+		if op != decode.OpUDSendOnly && op != decode.OpUDSendOnlyImm {
+			return &operations[31], s
+		}
+	case record.UC:
+		if o.class != classRequest || op&31 > 0x0b {
+			return &operations[31], s
+		}
+	}
+	return o, s
+}
+
+// isCNP says whether a packet tells its receiver to slow down.
+func isCNP(op decode.Opcode) bool { return op == decode.OpCNP || op == decode.OpCNPGroup }

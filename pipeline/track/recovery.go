@@ -1,0 +1,129 @@
+package track
+
+import (
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// recovery is what a stream keeps from its first irregularity on.
+type recovery struct {
+	missing spans  // skipped in this pass
+	soft    spans  // of them, those that a selective repair may have left out
+	unseen  spans  // below the maximum, and in no pass seen
+	gone    []span // lost before the tap and gone back for, not yet sent again; may overlap
+
+	before passBefore
+	gap    int64 // when the oldest hole of this pass was opened, 0 without one
+
+	// Packets came late in this pass: [lateLo, lateHi) holds them and what
+	// overtook them. lateCount are those that only their order makes late.
+	late           bool
+	lateLo, lateHi uint32
+	lateGuessed    uint32
+
+	guess guess
+
+	nak, rnr nakSeen
+	beyond   beyondSeen
+
+	corrupt []uint32 // PSNs that corrupt packets of this pass claimed
+
+	try     *record.Try
+	tryTime int64
+	tryMax  uint32
+	lead    tryLead
+	episode *record.Episode
+	epMax   uint32
+	epTime  int64
+	epFrame record.FrameRef
+	sign    int64 // first sign of the trouble, 0 without one
+
+	last lastTries
+	echo echo
+}
+
+// echo is a try whose place the first answers after it tell.
+type echo struct {
+	try     *record.Try
+	episode *record.Episode
+	from    uint32
+	max     uint32
+	acked   uint32 // what the last acknowledgement said
+	acks    uint32 // how often it said so
+}
+
+// tryLead is what the try that is under way needs until it is reported.
+type tryLead struct {
+	frame record.FrameRef
+	jump  bool // it ended in a jump to the old maximum
+	open  bool
+}
+
+// passBefore is the pass that the last step back ended.
+type passBefore struct {
+	lo, hi  uint32
+	missing spans
+	valid   bool
+}
+
+// has says whether the tap saw psn in that pass.
+func (b *passBefore) has(psn uint32) bool {
+	return b.valid && psnDiff(psn, b.lo) >= 0 && psnDiff(psn, b.hi) < 0 && !b.missing.has(psn)
+}
+
+// nakSeen is the newest NAK of its kind.
+type nakSeen struct {
+	psn   uint32
+	pass  uint32
+	time  int64
+	wait  int64 // of an RNR NAK: the timer that it names
+	frame record.FrameRef
+	valid bool
+	after bool // it names a packet that the tap had seen
+	open  bool // what it names has not been seen since
+}
+
+// seen takes note of requests.
+func (n *nakSeen) seen(lo, hi uint32) {
+	if n.open && psnDiff(n.psn, lo) >= 0 && psnDiff(n.psn, hi) < 0 {
+		n.open = false
+	}
+}
+
+// beyondSeen is the newest response that came while an earlier one was owed.
+type beyondSeen struct {
+	psn   uint32 // the first that was owed
+	time  int64
+	pass  uint32
+	valid bool
+}
+
+// guess is a packet below the position whose IP ID does not tell a late
+// original from a retransmission: what follows it does.
+type guess struct {
+	open   bool
+	lo, hi uint32
+	first  Packet // the first of them, for a step back after all
+	rest   uint32
+}
+
+// lastTries tells the tries of one PSN at the end of a stream.
+type lastTries struct {
+	psn     uint32
+	n       uint32
+	first   int64
+	last    int64
+	spacing int64
+	rnr     bool
+}
+
+func (s *stream) recovery() *recovery {
+	if s.rec == nil {
+		s.rec = new(recovery)
+	}
+	return s.rec
+}
+
+// quiet says whether nothing is under way.
+func (r *recovery) quiet() bool {
+	return r == nil || len(r.missing) == 0 && len(r.unseen) == 0 && r.try == nil && r.episode == nil && len(r.gone) == 0 && !r.guess.open
+}

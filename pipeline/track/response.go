@@ -1,0 +1,253 @@
+package track
+
+import (
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// responses is the sequence of READ and atomic responses that answer a stream.
+type responses struct {
+	begun   bool
+	again   bool   // a READ or an atomic was sent again since the last step back of the responses
+	pos     uint32 // one past the last one seen
+	max     uint32 // one past the highest seen
+	missing spans  // jumped over in this pass
+	unseen  spans  // jumped over and in no pass seen
+	time    int64  // of the last one
+}
+
+// maxOwed bounds the READs and atomics that are waited for. Of those that are
+// answered maxAnswered are kept as well: their answers may be asked for again.
+const (
+	maxOwed     = 1 << 12
+	maxAnswered = 32
+)
+
+// owe notes the responses that a READ or an atomic asks for.
+func (s *stream) owe(p *Packet, op *operation, hi uint32) {
+	for i := range s.owed {
+		if psnDiff(s.owed[i].lo, p.PSN) <= 0 && psnDiff(s.owed[i].hi, hi) >= 0 {
+			s.resp.again = true
+			s.unanswer(i)
+			return // asked again for what is owed
+		}
+	}
+	if len(s.owed) == maxOwed {
+		s.dropOwed(0)
+	}
+	i := len(s.owed)
+	for i > 0 && psnDiff(s.owed[i-1].lo, p.PSN) > 0 {
+		i--
+	}
+	s.owed = append(s.owed, owed{})
+	copy(s.owed[i+1:], s.owed[i:])
+	s.owed[i] = owed{lo: p.PSN, hi: hi, bytes: p.DMALen, kind: op.kind}
+	if s.resp == nil {
+		s.resp = new(responses)
+	}
+	if !s.resp.begun {
+		s.resp.begun = true
+		s.resp.pos, s.resp.max = p.PSN, p.PSN
+	}
+	if psnDiff(p.PSN, s.resp.max) < 0 {
+		s.resp.again = true // for what the tap has seen answered
+	}
+}
+
+// owedAt is the index of what owes psn, -1 where nothing does.
+func (s *stream) owedAt(psn uint32) int {
+	for i := range s.owed {
+		if psnDiff(psn, s.owed[i].lo) >= 0 && psnDiff(psn, s.owed[i].hi) < 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// owedFrom is the first PSN from psn on that is owed.
+func (s *stream) owedFrom(psn uint32) uint32 {
+	for i := range s.owed {
+		if psnDiff(psn, s.owed[i].hi) < 0 {
+			if psnDiff(psn, s.owed[i].lo) < 0 {
+				return s.owed[i].lo
+			}
+			return psn
+		}
+	}
+	return psn
+}
+
+// eachOwed calls do with the parts of [lo, hi) that are owed.
+func (s *stream) eachOwed(lo, hi uint32, do func(lo, hi uint32)) {
+	for i := range s.owed {
+		a, b := s.owed[i].lo, s.owed[i].hi
+		if psnDiff(a, lo) < 0 {
+			a = lo
+		}
+		if psnDiff(b, hi) > 0 {
+			b = hi
+		}
+		if psnDiff(b, a) > 0 {
+			do(a, b)
+		}
+	}
+}
+
+// response follows a READ or atomic response of g's sender to f's requests.
+func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
+	s := &f.req
+	if op.kind == record.Read && (op.part == partFirst || op.part == partMiddle) && p.Payload > s.readMTU {
+		s.learnMTU(p.Payload)
+	}
+	next := psnAdd(p.PSN, 1)
+	r := s.resp
+	i := s.owedAt(p.PSN)
+	if r == nil || i < 0 {
+		if r != nil && r.begun && psnDiff(p.PSN, r.max) < 0 {
+			g.bad().responses.Retransmitted++ // of one that is complete
+		} else {
+			g.goodput += uint64(p.Payload)
+		}
+		t.acknowledge(f, p, p.PSN)
+		return
+	}
+	switch first := s.owedFrom(r.pos); {
+	case psnDiff(p.PSN, r.pos) >= 0:
+		if p.PSN != first {
+			t.skipResponses(f, p, first)
+		}
+		r.pos = next
+	case r.again: // the responder begins again
+		b := g.bad()
+		for _, m := range r.missing {
+			if psnDiff(m.lo, p.PSN) < 0 {
+				m.lo = p.PSN
+			}
+			if psnDiff(m.hi, m.lo) > 0 {
+				b.responses.LostBeforeTap += uint64(m.len())
+			}
+		}
+		r.missing, r.again = r.missing[:0], false
+		r.pos = next
+	case r.unseen.has(p.PSN): // others have overtaken it
+		f.bad().reordered++
+		t.emit(f, f, p, record.Reorder{PSN: p.PSN, Behind: uint32(psnDiff(r.pos, next))})
+	}
+	if psnDiff(p.PSN, r.max) >= 0 {
+		r.max = next
+		g.goodput += uint64(p.Payload)
+	} else {
+		fill := r.unseen.remove(p.PSN, next) > 0
+		if fill {
+			g.goodput += uint64(p.Payload)
+		}
+		if !fill || psnDiff(r.pos, next) == 0 {
+			g.bad().responses.Retransmitted++
+		}
+	}
+	r.missing.remove(p.PSN, next)
+	r.time = p.Time
+	// It acknowledges the requests before its own, and its own once it is the
+	// last.
+	lo, hi := s.owed[i].lo, s.owed[i].hi
+	t.acknowledge(f, p, lo)
+	t.sampleUpTo(f, p, lo)
+	if next == hi || op.ends() {
+		t.completeOwed(f, p, i)
+	}
+}
+
+// skipResponses notes the responses from first on that p jumped over.
+func (t *Tracker) skipResponses(f *flow, p *Packet, first uint32) {
+	s := &f.req
+	r := s.resp
+	s.eachOwed(first, p.PSN, func(lo, hi uint32) {
+		r.missing.add(lo, hi)
+		if psnDiff(hi, r.max) > 0 {
+			if psnDiff(lo, r.max) < 0 {
+				lo = r.max
+			}
+			r.unseen.add(lo, hi)
+		}
+	})
+	rec := s.recovery()
+	rec.beyond = beyondSeen{psn: first, time: p.Time, pass: s.passes, valid: true}
+	if rec.sign == 0 {
+		rec.sign = p.Time
+	}
+}
+
+// completeOwed closes what index i owes, if nothing of it is missing.
+func (t *Tracker) completeOwed(f *flow, p *Packet, i int) {
+	s := &f.req
+	o := s.owed[i]
+	if s.resp.unseen.overlap(o.lo, o.hi) > 0 {
+		return
+	}
+	if !o.answered {
+		s.owed[i].answered = true
+		if s.answered++; s.answered > maxAnswered {
+			for j := range s.owed {
+				if s.owed[j].answered {
+					s.dropOwed(j)
+					break
+				}
+			}
+		}
+	}
+	t.acknowledge(f, p, o.hi)
+	t.complete(f, p, o.hi, true)
+}
+
+func (s *stream) dropOwed(i int) {
+	if s.owed[i].answered {
+		s.answered--
+	}
+	s.owed = append(s.owed[:i], s.owed[i+1:]...)
+}
+
+// unanswer waits again for what index i owes.
+func (s *stream) unanswer(i int) {
+	if s.owed[i].answered {
+		s.owed[i].answered = false
+		s.answered--
+	}
+}
+
+// waitsFor says whether a READ or an atomic at psn is not answered.
+func (s *stream) waitsFor(psn uint32) bool {
+	i := s.owedAt(psn)
+	return i >= 0 && !s.owed[i].answered
+}
+
+// goneResponses are the responses that a step back gives up.
+type goneResponses struct {
+	before bool
+	after  uint64
+}
+
+// responsesGone judges the responses that a READ or an atomic, sent again as
+// p, had before it.
+func (t *Tracker) responsesGone(f *flow, p *Packet, op *operation) (gone goneResponses) {
+	s := &f.req
+	r := s.resp
+	if r == nil || op.class != classOwing {
+		return gone
+	}
+	for _, m := range r.missing {
+		if psnDiff(m.hi, p.PSN) > 0 && s.owedAt(m.lo) >= 0 {
+			gone.before = true
+			return gone
+		}
+	}
+	switch i := s.owedAt(p.PSN); {
+	case i < 0 && psnDiff(p.PSN, r.max) < 0,
+		i >= 0 && psnDiff(p.PSN, r.max) < 0 && !r.unseen.has(p.PSN):
+		gone.after = 1 // the tap saw that response
+	case i >= 0 && p.PSN == s.owedFrom(r.pos) && s.seenInPass(p.PSN) && !(s.rec.nak.valid && s.rec.nak.psn == p.PSN):
+		// Where the responses stand: the request or a response is lost, one
+		// of them.
+		gone.after = 1
+	}
+	f.bad().lost.AfterTap += gone.after
+	return gone
+}

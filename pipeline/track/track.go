@@ -1,0 +1,217 @@
+// Package track rebuilds sessions from packets: it pairs the two flows of a
+// connection, follows the PSNs of each requester and of the answers to it, and
+// tells what was sent again, why, and where packets went.
+//
+// It is told each packet once, in the order of the capture, keeps none of
+// them, and reads no clock: the same packets give the same records.
+package track
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// Config bounds the tracker.
+type Config struct {
+	// AckTimeout is the requesters' ACK timeout in nanoseconds; 0 learns it
+	// from CM and from silences.
+	AckTimeout int64
+	// MaxEvents is how many events are kept, the first ones; 0 keeps none.
+	MaxEvents int
+}
+
+// Tracker follows the sessions of a capture.
+type Tracker struct {
+	cfg    Config
+	flows  table
+	groups map[groupKey]*group
+	lives  map[lifeKey]uint32
+	all    []*flow // in the order of their first packets
+	seq    uint64
+	first  int64
+	now    int64 // the latest time seen
+
+	events  []event
+	leftOut uint64
+	strays  uint64 // corrupt packets of no known flow
+}
+
+// New returns a Tracker.
+func New(cfg Config) *Tracker {
+	return &Tracker{cfg: cfg, groups: map[groupKey]*group{}, lives: map[lifeKey]uint32{}}
+}
+
+// event is an event whose session has no name yet.
+type event struct {
+	stream *flow // the requester's
+	time   int64
+	frame  record.FrameRef
+	detail record.Detail
+}
+
+// emit notes that p made something happen on the stream of f's requests.
+// sender is the flow that p is of.
+func (t *Tracker) emit(f, _ *flow, p *Packet, d record.Detail) { t.emitAt(f, f, p.ref(), d) }
+
+func (t *Tracker) emitAt(f, _ *flow, ref record.FrameRef, d record.Detail) {
+	if len(t.events) >= t.cfg.MaxEvents {
+		t.leftOut++
+		return
+	}
+	t.events = append(t.events, event{stream: f, time: ref.Time, frame: ref, detail: d})
+}
+
+// Add takes the next packet.
+func (t *Tracker) Add(p *Packet) {
+	t.seq++
+	if t.seq == 1 {
+		t.first = p.Time
+	}
+	t.now = max(t.now, p.Time)
+	if p.DestQP <= 1 { // management, which has no sessions
+		return
+	}
+	f := t.flows.find(p)
+	if f == nil {
+		if p.Corrupt { // its QPN and addresses may be what is wrong
+			t.strays++
+			return
+		}
+		f = t.newFlow(p)
+	}
+	switch {
+	case f.hall != nil && !f.hall.closed:
+		t.hold(f, p)
+	case f.peer != nil && f.peer.gone:
+		t.retire(f, "new_life")
+		t.Add(p)
+		t.seq--
+	default:
+		if f.peer == nil && !f.ud {
+			t.lone(f, p)
+			if f.hall == nil { // it has just found its peer, and p was part of it
+				return
+			}
+		}
+		t.process(f, p)
+	}
+}
+
+// process follows a packet of a flow.
+func (t *Tracker) process(f *flow, p *Packet) {
+	op, service := operationOf(p.Opcode)
+	if p.Copy == NoCopy {
+		f.count(p)
+	}
+	if isCNP(p.Opcode) {
+		if p.Copy == NoCopy && !p.Corrupt {
+			f.bad().cnps++
+		}
+		return
+	}
+	if f.service == record.ServiceUnknown && service != record.ServiceUnknown && !p.Corrupt {
+		f.service = service
+	}
+	switch op.class {
+	case classRequest, classOwing:
+		f.requests = true
+		if service == record.UC || service == record.UD {
+			t.unanswered(f, p, op)
+			return
+		}
+		if g := t.another(f, p, op); g != nil {
+			t.process(g, p)
+			return
+		}
+		t.request(f, p, op)
+	case classResponse, classAck:
+		f.answers = true
+		t.answer(f, f.peer, p, op)
+	case classOther:
+		if p.Corrupt && p.Copy == NoCopy {
+			f.bad().icrcBad++
+		}
+	}
+}
+
+// another begins a new life of f's QPN where p can't be of the one that is
+// under way, and returns its flow.
+func (t *Tracker) another(f *flow, p *Packet, op *operation) *flow {
+	s := &f.req
+	if !s.begun || !op.begins() || p.Copy != NoCopy || p.Corrupt {
+		return nil
+	}
+	d := psnDiff(p.PSN, s.pos)
+	if d < 0 {
+		d = -d
+	}
+	if d <= newLifeJump || uint32(d) <= 16*s.peak {
+		return nil
+	}
+	if s.hasAcked && psnDiff(s.acked, s.max) > 0 && psnDiff(p.PSN, s.max) > 0 {
+		return nil // acknowledged beyond what the tap saw: it missed a part
+	}
+	f.packets--
+	f.bytes -= uint64(p.WireLen)
+	f.payload -= uint64(p.Payload)
+	f.ecn[p.TOS&3]--
+	t.retire(f, "new_life")
+	g := t.newFlow(p)
+	t.emit(g, g, p, record.NewSession{Why: "psn_jump"})
+	if g.hall != nil && !g.hall.closed {
+		t.release(g)
+	}
+	return g
+}
+
+// retire ends a flow whose QPN begins another life.
+func (t *Tracker) retire(f *flow, why string) {
+	t.flows.remove(f)
+	t.leaveGroup(f)
+	t.settle(f)
+	f.gone = true
+	if f.life.state == record.StateOpen {
+		f.life.state = record.StateClosed
+		t.emitAt(f, f, f.lastFrame, record.Closed{Why: why})
+	}
+}
+
+// Close ends all sessions and returns the records: sessions in the order of
+// their first packets, events in order of time.
+func (t *Tracker) Close() (sessions []record.Session, events []record.Event, leftOut uint64) {
+	t.pairTheRest()
+	for _, f := range t.all {
+		t.settle(f)
+	}
+	for _, f := range t.all {
+		t.name(f)
+	}
+	for _, f := range t.all {
+		if f.life.began == f {
+			sessions = append(sessions, t.session(f))
+		}
+	}
+	slices.SortStableFunc(sessions, func(a, b record.Session) int {
+		switch {
+		case a.First == b.First:
+			return cmp.Compare(a.ID, b.ID)
+		case a.First.Before(b.First):
+			return -1
+		}
+		return 1
+	})
+	slices.SortStableFunc(t.events, func(a, b event) int { return cmp.Compare(a.time, b.time) })
+	for i := range t.events {
+		e := &t.events[i]
+		stream := uint8(0)
+		if e.stream.life.began != e.stream {
+			stream = 1
+		}
+		events = append(events, record.Event{
+			Time: e.time, Session: e.stream.life.id, Stream: stream, Frame: e.frame, Count: 1, Detail: e.detail,
+		})
+	}
+	return sessions, events, t.leftOut
+}

@@ -1,0 +1,275 @@
+package track
+
+import (
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// defaultHalfTimeout is half the ACK timeout of a requester of which nothing
+// is known: half of 67 ms, the timer value 14 of most tools.
+const defaultHalfTimeout = 33_000_000
+
+// halfTimeout is how long, in nanoseconds, after a NAK a step back can still
+// be the answer to it.
+func (t *Tracker) halfTimeout(f *flow) int64 {
+	switch s := &f.req; {
+	case t.cfg.AckTimeout > 0:
+		return t.cfg.AckTimeout / 2
+	case f.life != nil && f.life.cm != nil && f.life.cm.AckTimeout > 0:
+		return f.life.cm.AckTimeout / 2
+	case s.timeout > 0:
+		return s.timeout / 2
+	}
+	return defaultHalfTimeout
+}
+
+// stepBack begins a new pass at p, and a try.
+func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
+	s := &f.req
+	r := s.recovery()
+	b := f.bad()
+	t.endTry(f, record.ModeUnknown)
+
+	from := s.trueStart(p)
+	try := &record.Try{PSN: from, From: s.pos, Max: s.max, Silence: p.Time - s.last, Opcode: p.Opcode.String()}
+	lost := s.lostFrom(from)
+	try.Cause, try.React, try.HasReact = t.cause(f, p, op, from)
+	if try.Cause == record.CauseTimeout && try.Silence > minTimeout && !(r.nak.valid && r.nak.pass == s.passes) {
+		s.learnTimeout(try.Silence)
+	}
+	responses := t.responsesGone(f, p, op)
+	try.Place = t.place(f, try, from, lost || responses.before, responses.after > 0)
+	try.LostAfter = responses.after
+	if r.nak.valid && r.nak.pass == s.passes && r.nak.after {
+		try.LostAfter++
+	}
+	b.tries[try.Cause]++
+	if try.Cause == record.CauseRNR {
+		b.rnrTime += p.Time - r.rnr.time
+	}
+	if try.Cause == record.CauseTimeout {
+		b.silenceTime += try.Silence
+	}
+	if try.Cause == record.CauseNak {
+		b.reaction.Add(try.React)
+	}
+
+	// The pass that ends.
+	r.before, r.missing = passBefore{lo: s.pass, hi: s.pos, missing: r.missing, valid: true}, r.before.missing[:0]
+	r.soft = r.soft[:0]
+	r.gap = 0
+	r.late, r.lateGuessed = false, 0
+	s.pass, s.pos, s.repeat = from, p.PSN, true
+	if from != p.PSN { // the first packets sent again were lost too
+		r.missing.add(from, p.PSN)
+		r.gap = p.Time
+	}
+	s.passes++
+	s.dropSamples(from)
+
+	if r.episode == nil {
+		r.episode = &record.Episode{Cause: try.Cause, Place: try.Place, Range: record.Range{First: from}}
+		r.epMax, r.epFrame = s.max, p.ref()
+		r.epTime = r.sign
+		if r.epTime == 0 {
+			r.epTime = p.Time - try.Silence
+		}
+		b.episodes++
+		if r.nak.valid && r.sign != 0 && r.nak.time >= r.sign {
+			detect := r.nak.time - r.sign
+			r.episode.Detect = &detect
+		}
+	}
+	if psnDiff(from, r.episode.Range.First) < 0 {
+		r.episode.Range.First = from
+	}
+	r.episode.Tries++
+	try.Number = r.episode.Tries
+	r.try, r.tryTime, r.tryMax, r.lead = try, p.Time, s.max, tryLead{frame: p.ref(), open: true}
+	r.echo = echo{}
+	if op.class == classRequest && try.Cause == record.CauseTimeout && (try.Place == record.AfterTap || try.Place == record.PlaceUnknown) {
+		r.echo = echo{try: try, episode: r.episode, from: from, max: s.max}
+	}
+	r.last.note(p, from, try.Cause == record.CauseRNR)
+}
+
+// trueStart is where the requester began again: at what the last NAK names,
+// where that was not seen since, even if p, beyond it, is the first that the
+// tap sees.
+func (s *stream) trueStart(p *Packet) uint32 {
+	r := s.rec
+	if r.nak.open && psnDiff(r.nak.psn, p.PSN) < 0 && psnDiff(r.nak.psn, s.ackedOr(s.start)) >= 0 {
+		return r.nak.psn
+	}
+	return p.PSN
+}
+
+// minTimeout is the shortest silence, in nanoseconds, that is learnt from: a
+// shorter one may be anything.
+const minTimeout = 4_000_000
+
+func (s *stream) learnTimeout(silence int64) {
+	if s.timeout == 0 || silence < s.timeout {
+		s.timeout = silence
+	}
+}
+
+func (l *lastTries) note(p *Packet, psn uint32, rnr bool) {
+	if l.n > 0 && l.psn == psn {
+		l.spacing = (p.Time - l.first) / int64(l.n)
+		l.n++
+	} else {
+		*l = lastTries{psn: psn, n: 1, first: p.Time}
+	}
+	l.last = p.Time
+	l.rnr = rnr
+}
+
+// lostFrom moves what was missing in the ending pass from psn on to what is
+// gone, and says whether there was any.
+func (s *stream) lostFrom(psn uint32) bool {
+	r := s.rec
+	any := false
+	take := func(m span) {
+		if psnDiff(m.hi, psn) <= 0 {
+			return
+		}
+		if psnDiff(m.lo, psn) < 0 {
+			m.lo = psn
+		}
+		any = true
+		if len(r.gone) < maxSpans {
+			r.gone = append(r.gone, m)
+		}
+	}
+	for _, m := range r.missing {
+		take(m)
+	}
+	for _, m := range r.soft {
+		if psnDiff(psn, m.lo) <= 0 && (!s.selective || psn == m.lo) {
+			take(m)
+		}
+	}
+	return any
+}
+
+// cause is why the requester went back to psn, and for a reaction how long
+// after what it reacted to.
+func (t *Tracker) cause(f *flow, p *Packet, op *operation, psn uint32) (record.Cause, int64, bool) {
+	s := &f.req
+	r := s.rec
+	if r.rnr.valid && r.rnr.pass == s.passes && r.rnr.psn == psn {
+		return record.CauseRNR, p.Time - r.rnr.time - r.rnr.wait, true
+	}
+	half := t.halfTimeout(f)
+	if r.nak.valid && r.nak.pass == s.passes && p.Time-r.nak.time <= half {
+		if r.nak.psn == psn || psnDiff(psn, r.nak.psn) < 0 && op.begins() {
+			return record.CauseNak, p.Time - r.nak.time, true
+		}
+	}
+	if r.beyond.valid && r.beyond.pass == s.passes && r.beyond.psn == psn && p.Time-r.beyond.time <= half {
+		return record.CauseRead, p.Time - r.beyond.time, true
+	}
+	if s.heard {
+		return record.CauseTimeout, 0, false
+	}
+	return record.CauseUnknown, 0, false
+}
+
+// place is where the packets of the ended pass went.
+func (t *Tracker) place(f *flow, try *record.Try, psn uint32, lostBefore, lostAfter bool) record.Place {
+	s := &f.req
+	r := s.rec
+	switch {
+	case try.Cause == record.CauseRNR:
+		return record.Refused
+	case lostBefore:
+		return record.BeforeTap
+	case lostAfter || r.nak.valid && r.nak.pass == s.passes && r.nak.psn == psn && r.nak.after:
+		return record.AfterTap
+	case !s.heard:
+		return record.PlaceUnknown
+	case s.hasAcked && psnDiff(s.acked, psn) > 0:
+		return record.Answer
+	case r.nak.valid && r.nak.pass == s.passes && psnDiff(r.nak.psn, try.From) >= 0:
+		return record.BeforeTap // the NAK names what the tap has not seen
+	case try.Cause == record.CauseTimeout && s.inMessage && uint32(psnDiff(try.From, s.ackedOr(s.start))) < s.peak:
+		return record.BeforeTap // it broke off in the middle of a message
+	}
+	return record.AfterTap
+}
+
+// caughtUp ends the try whose pass has reached the old maximum.
+func (t *Tracker) caughtUp(f *flow, p *Packet) {
+	s := &f.req
+	r := s.rec
+	mode := record.GoBackN
+	switch {
+	case r.lead.jump:
+		mode = record.Selective
+	case r.nak.valid && psnDiff(r.try.PSN, r.nak.psn) < 0 && r.try.Cause == record.CauseNak:
+		mode = record.GoBack0
+	}
+	t.endTry(f, mode)
+	if r.episode != nil && psnDiff(s.pos, r.epMax) >= 0 {
+		t.endEpisode(f, p.Time, true)
+	}
+}
+
+// endTry reports the try that is under way.
+func (t *Tracker) endTry(f *flow, mode record.Mode) {
+	r := f.req.rec
+	try := r.try
+	if try == nil {
+		return
+	}
+	try.Mode = mode
+	b := f.bad()
+	b.places[try.Place]++
+	b.modes[mode]++
+	if e := r.episode; e != nil {
+		e.Resent.Packets += try.Resent.Packets
+		e.Resent.Bytes += try.Resent.Bytes
+		e.Wasted.Packets += try.Wasted.Packets
+		e.Wasted.Bytes += try.Wasted.Bytes
+		e.Lost += try.LostAfter
+	}
+	t.emitAt(f, f, r.lead.frame, try)
+	r.try, r.lead = nil, tryLead{}
+}
+
+// endEpisode reports the episode that is open.
+func (t *Tracker) endEpisode(f *flow, now int64, recovered bool) {
+	r := f.req.rec
+	e := r.episode
+	if e == nil {
+		return
+	}
+	e.Range.Last = (r.epMax - 1) & psnMask
+	e.Took = now - r.epTime
+	e.Recovered = recovered
+	t.emitAt(f, f, r.epFrame, e)
+	r.episode, r.sign = nil, 0
+}
+
+// silence notes a pause that no step back explains, ended by p.
+func (t *Tracker) silence(f *flow, p *Packet) {
+	s := &f.req
+	gap := p.Time - max(s.last, s.lastAnswer)
+	if gap < minSilence || s.pos == s.start {
+		return
+	}
+	pending := psnDiff(s.pos, s.ackedOr(s.start))
+	if !s.inMessage && (pending <= 0 || !s.heard) {
+		return
+	}
+	if gap < 4*s.turn || gap < t.halfTimeout(f)*2/3 && s.timeout > 0 {
+		return
+	}
+	b := f.bad()
+	b.silences++
+	b.silenceTime += gap
+	t.emit(f, f, p, record.Silence{Lasted: gap, PSN: p.PSN, Pending: uint32(max(pending, 0))})
+}
+
+// minSilence is the shortest pause, in nanoseconds, that is reported.
+const minSilence = 10_000_000
