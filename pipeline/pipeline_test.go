@@ -158,7 +158,7 @@ func someFrames(t *testing.T) []capture.Frame {
 
 // TestFewAllocations: nothing is allocated for a packet as such. Here the same
 // packets come again and again, which to the tracker are step backs without
-// end, and those have records: one allocation for a hundred packets is allowed.
+// end, and those have records: one allocation for 64 packets is allowed.
 func TestFewAllocations(t *testing.T) {
 	frames := someFrames(t)
 	run := func(batches int) float64 {
@@ -171,7 +171,7 @@ func TestFewAllocations(t *testing.T) {
 		})
 	}
 	few, many := run(2), run(50) // from the second on, all packets are doubles
-	if (many-few)*100 > float64(48*len(frames)) {
+	if (many-few)*64 > float64(48*len(frames)) {
 		t.Errorf("%g allocations for 2 batches of %d packets, %g for 50", few, len(frames), many)
 	}
 }

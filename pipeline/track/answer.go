@@ -199,6 +199,8 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 		r.nak.after = true
 		f.bad().lost.AfterTap++
 	}
+	r.naks[r.nextNak%8] = r.nak
+	r.nextNak++
 	if r.sign == 0 {
 		r.sign = p.Time
 	} else if r.gap != 0 {

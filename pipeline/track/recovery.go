@@ -22,7 +22,9 @@ type recovery struct {
 
 	guess guess
 
-	nak, rnr nakSeen
+	nak, rnr nakSeen    // the newest of each kind
+	naks     [8]nakSeen // the last sequence NAKs that were not acted on, nak among them
+	nextNak  uint8
 	beyond   beyondSeen
 
 	corrupt []uint32 // PSNs that corrupt packets of this pass claimed
@@ -80,6 +82,16 @@ type nakSeen struct {
 	valid bool
 	after bool // it names a packet that the tap had seen
 	open  bool // what it names has not been seen since
+}
+
+// nakFor finds a sequence NAK for psn that was not acted on, or nil.
+func (r *recovery) nakFor(psn uint32) *nakSeen {
+	for i := range r.naks {
+		if n := &r.naks[i]; n.valid && n.psn == psn {
+			return n
+		}
+	}
+	return nil
 }
 
 // seen takes note of requests.

@@ -33,6 +33,9 @@ func (t *Tracker) request(f *flow, p *Packet, op *operation) {
 		d = psnDiff(p.PSN, s.pos)
 	}
 	switch {
+	case age == idOlder: // it moves nothing
+		t.lateOriginal(f, p, n, false)
+		return
 	case d > 0:
 		t.skip(f, p, uint32(d))
 	case d < 0:
@@ -75,7 +78,7 @@ func (s *stream) takeID(p *Packet, d int32) idAge {
 		if usable {
 			return idNewer
 		}
-	case step < 0 && d < 0 && usable:
+	case step < 0 && usable && (d < 0 || s.repeat):
 		return idOlder
 	default:
 		s.id = p.ID
@@ -133,9 +136,6 @@ func (t *Tracker) behind(f *flow, p *Packet, op *operation, n uint32, age idAge)
 	s := &f.req
 	r := s.recovery()
 	switch {
-	case age == idOlder:
-		t.lateOriginal(f, p, n, false)
-		return false
 	case age == idUnknown && r.unseen.has(p.PSN) && !t.asked(f, p) && p.Time-r.gap < t.halfTimeout(f):
 		r.guess = guess{open: true, lo: p.PSN, hi: psnAdd(p.PSN, n), first: *p}
 		return false
@@ -148,7 +148,7 @@ func (t *Tracker) behind(f *flow, p *Packet, op *operation, n uint32, age idAge)
 func (t *Tracker) asked(f *flow, p *Packet) bool {
 	s := &f.req
 	r := s.rec
-	return r.nak.valid && r.nak.psn == p.PSN && r.nak.pass == s.passes ||
+	return r.nakFor(p.PSN) != nil ||
 		r.rnr.valid && r.rnr.psn == p.PSN && r.rnr.pass == s.passes ||
 		s.repeat && psnDiff(s.max, s.pos) > 0
 }
@@ -192,6 +192,10 @@ func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
 	}
 	r.missing.remove(p.PSN, hi)
 	r.gone = removeFrom(r.gone, p.PSN, hi, nil)
+	if psnDiff(p.PSN, s.max) >= 0 { // of the pass before, and the highest of it
+		r.unseen.add(s.max, hi)
+		s.max = hi
+	}
 	if r.unseen.remove(p.PSN, hi) > 0 {
 		f.goodput += uint64(p.Payload)
 		t.fillMessage(s, p, n)

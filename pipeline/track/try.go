@@ -161,10 +161,12 @@ func (t *Tracker) cause(f *flow, p *Packet, op *operation, psn uint32) (record.C
 		return record.CauseRNR, p.Time - r.rnr.time - r.rnr.wait, true
 	}
 	half := t.halfTimeout(f)
-	if r.nak.valid && r.nak.pass == s.passes && p.Time-r.nak.time <= half {
-		if r.nak.psn == psn || psnDiff(psn, r.nak.psn) < 0 && op.begins() {
-			return record.CauseNak, p.Time - r.nak.time, true
-		}
+	if n := r.nakFor(psn); n != nil && p.Time-n.time <= half {
+		n.valid = false
+		return record.CauseNak, p.Time - n.time, true
+	}
+	if n := &r.nak; n.valid && n.pass == s.passes && p.Time-n.time <= half && psnDiff(psn, n.psn) < 0 && op.begins() {
+		return record.CauseNak, p.Time - n.time, true // from the beginning of the message
 	}
 	if r.beyond.valid && r.beyond.pass == s.passes && r.beyond.psn == psn && p.Time-r.beyond.time <= half {
 		return record.CauseRead, p.Time - r.beyond.time, true
