@@ -51,7 +51,7 @@ func Run(ctx context.Context, src capture.Source, cfg Config) (*Result, error) {
 	err := EachBatch(ctx, src, w.count)
 	w.follow()
 	r := &Result{Counters: w.counters, Duplicates: w.doubles.Result()}
-	r.Sessions, r.Events, r.EventsLeftOut = w.tracker.Close()
+	r.Sessions, r.Events, r.EventsLeftOut = w.tracker.Close(w.counters.Last)
 	return r, err
 }
 

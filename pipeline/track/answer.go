@@ -14,7 +14,7 @@ func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
 	}
 	if p.Corrupt {
 		g.bad().icrcBad++
-		t.emit(g, g, p, record.Corrupt{PSN: p.PSN})
+		t.emit(g, p, record.Corrupt{PSN: p.PSN})
 		return
 	}
 	switch {
@@ -67,7 +67,9 @@ func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
 	if !s.hasAcked && psnDiff(upTo, s.start) < 0 {
 		return // of what was before the capture
 	}
+	s.waited = uint32(psnDiff(s.pos, s.ackedOr(s.start))) >= s.peak
 	s.hasAcked, s.acked = true, upTo
+	s.waited = s.waited || upTo == s.pos
 	if s.rec != nil && len(s.rec.unseen) > 0 {
 		t.captureLost(f, p)
 	}
@@ -108,13 +110,7 @@ func (t *Tracker) answered(f *flow, upTo uint32) {
 	e.acks++
 	switch {
 	case psnDiff(upTo, e.max) < 0 && e.acks == 2:
-		t.movePlace(f, e, record.AfterTap)
-		e.try.LostAfter++
-		f.bad().lost.AfterTap++
-		if e.episode != nil {
-			e.episode.Lost++
-		}
-		e.try = nil
+		e.try = nil // after the tap, as it stands
 	case upTo == e.max && (e.acks == 2 || psnAdd(e.from, 1) == e.max || psnDiff(upTo, s.pos) > 0):
 		t.movePlace(f, e, record.Answer)
 		e.try = nil
@@ -154,7 +150,7 @@ func (t *Tracker) captureLost(f *flow, p *Packet) {
 			f.bad().lost.BeforeTap += uint64(back)
 		}
 		f.bad().lost.Capture += uint64(n)
-		t.emit(f, f, p, record.CaptureLoss{Range: record.Range{First: u.lo, Last: (u.hi - 1) & psnMask}})
+		t.emit(f, p, record.CaptureLoss{Range: record.Range{First: u.lo, Last: (u.hi - 1) & psnMask}})
 	}
 	if len(r.missing) == 0 {
 		r.gap = 0
@@ -171,13 +167,13 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 	code := p.Syndrome.Code()
 	ev := record.Nak{Code: nakNames[min(int(code), len(nakNames)-1)], PSN: p.PSN}
 	if code != decode.NakSequence {
-		t.emit(f, f, p, ev)
+		t.emit(f, p, ev)
 		return
 	}
 	r := s.recovery()
 	if r.rnr.valid && r.rnr.psn == p.PSN && r.rnr.pass == s.passes {
 		ev.Refusal = true
-		t.emit(f, f, p, ev)
+		t.emit(f, p, ev)
 		return
 	}
 	r.nak = nakSeen{psn: p.PSN, pass: s.passes, time: p.Time, frame: p.ref(), valid: true, open: true}
@@ -190,7 +186,7 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 			b.reordered -= n
 			b.undecided += n
 			r.lateGuessed = 0
-			t.emit(f, f, p, record.Undecided{PSN: p.PSN, Why: "a NAK follows packets that came out of order, and no IP ID tells which was sent first"})
+			t.emit(f, p, record.Undecided{PSN: p.PSN, Why: "a NAK follows packets that came out of order, and no IP ID tells which was sent first"})
 		}
 	case s.seenInPass(p.PSN):
 		if !r.missing.has(p.PSN) && r.gap != 0 && r.missing.overlap(s.pass, p.PSN) > 0 {
@@ -207,12 +203,12 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 		detect := p.Time - r.gap
 		ev.Detect = &detect
 	}
-	t.emit(f, f, p, ev)
+	t.emit(f, p, ev)
 }
 
 // seenInPass says whether the tap saw psn in the pass that is under way.
 func (s *stream) seenInPass(psn uint32) bool {
-	return psnDiff(psn, s.pass) >= 0 && psnDiff(psn, s.pos) < 0 && (s.rec == nil || !s.rec.missing.has(psn))
+	return psnDiff(psn, s.pass) >= 0 && psnDiff(psn, s.pos) < 0 && (s.rec == nil || !s.rec.missing.has(psn) && !s.rec.soft.has(psn))
 }
 
 var nakNames = [...]string{"sequence", "invalid_request", "remote_access", "remote_operational", "invalid_rd_request", "reserved"}
@@ -226,5 +222,5 @@ func (t *Tracker) rnrNak(f *flow, p *Packet) {
 	if r.sign == 0 {
 		r.sign = p.Time
 	}
-	t.emit(f, f, p, record.RNRNak{PSN: p.PSN, Timer: wait})
+	t.emit(f, p, record.RNRNak{PSN: p.PSN, Timer: wait})
 }

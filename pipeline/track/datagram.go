@@ -1,8 +1,19 @@
 package track
 
 import (
+	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
 )
+
+// udSource is a QP that sends datagrams. Its PSNs count all that it sends,
+// wherever to: only where it has one destination a gap is a loss.
+type udSource struct{ destinations int }
+
+type sourceKey struct {
+	addr decode.Addr
+	qpn  uint32
+	vni  uint32
+}
 
 // unanswered follows a request of a service without acknowledgements, UC or
 // UD: what is missing is missing, and whether the network or the mirror lost
@@ -31,7 +42,7 @@ func (t *Tracker) unanswered(f *flow, p *Packet, op *operation) {
 			b.lost.BeforeTap--
 			b.reordered++
 			f.goodput += uint64(p.Payload)
-			t.emit(f, f, p, record.Reorder{PSN: p.PSN, Behind: uint32(-d)})
+			t.emit(f, p, record.Reorder{PSN: p.PSN, Behind: uint32(-d)})
 		}
 		return
 	}

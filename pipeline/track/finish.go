@@ -39,14 +39,19 @@ func (t *Tracker) gaveUp(f *flow) {
 	s := &f.req
 	r := s.rec
 	l := &r.last
-	if l.n < 2 || r.episode == nil || l.spacing == 0 || t.now-s.last < 3*l.spacing {
+	if l.n < 2 || l.spacing == 0 || t.now-s.last < 3*l.spacing {
 		return
 	}
 	x := record.RetryExhausted{
 		Unanswered: record.Range{First: l.psn, Last: (s.max - 1) & psnMask},
 		LastAcked:  (s.acked - 1) & psnMask, HasAcked: s.hasAcked, Tries: l.n, Spacing: l.spacing, RNR: l.rnr,
 	}
-	t.emitAt(f, f, r.lead.frame, x)
+	t.emitAt(f, l.frame, x)
+	why := "retry_exhausted"
+	if l.rnr {
+		why = "rnr_exhausted"
+	}
+	t.emitAt(f, f.lastFrame, record.Failed{Why: why})
 	f.life.state, f.life.failed = record.StateFailed, f
 }
 
@@ -125,6 +130,17 @@ func (t *Tracker) session(f *flow) record.Session {
 		}
 		s.AckTimeout = [2]int64{l.cm.AckTimeout, l.cm.AckTimeout}
 	}
+	s.Vantage = vantage(f)
+	if s.Vantage == record.VantageUnknown {
+		switch vantage(f.peer) {
+		case record.VantageRequester: // B requests: its requester's side is B's
+			s.Vantage = record.VantageResponder
+		case record.VantageResponder:
+			s.Vantage = record.VantageRequester
+		case record.VantageBetween:
+			s.Vantage = record.VantageBetween
+		}
+	}
 	if s.State == record.StateOpen && f.requests && !f.req.heard && (f.peer == nil || !f.peer.req.heard) && f.service != record.UC && !f.ud {
 		s.State = record.StateUnanswered
 	}
@@ -136,6 +152,31 @@ func (f *flow) cnps() uint64 {
 		return 0
 	}
 	return f.trouble.cnps
+}
+
+// minTurns is how many turn-rounds it takes to tell the tap's place.
+const minTurns = 4
+
+// vantage is where the tap was, as far as turn-round times tell: the side that
+// answers at once is near.
+func vantage(fs ...*flow) record.Vantage {
+	var toResponder, toRequester int64
+	for _, f := range fs {
+		if f == nil || f.lat == nil || f.lat.ack.Count < minTurns || f.req.turns < minTurns {
+			continue
+		}
+		toResponder += f.lat.ack.Min
+		toRequester += f.req.turn
+	}
+	switch {
+	case toResponder == 0 && toRequester == 0:
+		return record.VantageUnknown
+	case toResponder*3 < toRequester:
+		return record.VantageResponder
+	case toRequester*3 < toResponder:
+		return record.VantageRequester
+	}
+	return record.VantageBetween
 }
 
 // direction fills in what f's sender sent.
@@ -163,6 +204,9 @@ func direction(d *record.Direction, f *flow) {
 		d.Silences, d.SilenceTime, d.RNRTime = b.silences, b.silenceTime, b.rnrTime
 		d.ICRCBad, d.ProtocolErrors = b.icrcBad, b.errors
 		d.NakReaction = b.reaction
+	}
+	if f.source != nil && f.source.destinations > 1 {
+		d.Lost.BeforeTap = 0
 	}
 	if l := f.lat; l != nil {
 		d.AckLatency, d.MessageLatency, d.Latency = l.ack, l.message, l.kinds

@@ -41,6 +41,7 @@ type flow struct {
 	portChanges      uint32
 	truncated        uint64
 
+	source  *udSource
 	req     stream
 	trouble *trouble
 	lat     *latencies
@@ -170,14 +171,19 @@ type stream struct {
 	sent          [record.NumMessageKinds]uint64
 	completed     uint64
 
-	timeout  int64 // learnt ACK timeout, ns, 0 where there was none
-	turn     int64 // least time from an answer to the next request
-	messages []message
-	samples  []sample
-	owed     []owed
-	answered int // of owed
-	resp     *responses
-	rec      *recovery
+	timeout   int64 // learnt ACK timeout, ns, 0 where there was none
+	pause     int64 // longest usual pause between requests, ns
+	turn      int64 // least time from an answer that was waited for to the next request, ns
+	turns     uint32
+	waited    bool  // the newest answer let a waiting requester go on
+	longPause int64 // the longest with nothing outstanding, of those idle counts
+	idle      uint8 // how many there were like it
+	messages  []message
+	samples   []sample
+	owed      []owed
+	answered  int // of owed
+	resp      *responses
+	rec       *recovery
 }
 
 // message is a request message that is not completed.

@@ -79,6 +79,12 @@ func (t *Tracker) newFlow(p *Packet) *flow {
 	t.all = append(t.all, f)
 	if f.ud {
 		f.service = record.UD
+		key := sourceKey{f.src, f.srcQP, f.vni}
+		if f.source = t.sources[key]; f.source == nil {
+			f.source = new(udSource)
+			t.sources[key] = f.source
+		}
+		f.source.destinations++
 		return f
 	}
 	g := groupKey{lo: f.src, hi: f.dst, vni: f.vni, kind: f.kind, version: f.version}

@@ -126,6 +126,7 @@ type lastTries struct {
 	last    int64
 	spacing int64
 	rnr     bool
+	frame   record.FrameRef // of the last
 }
 
 func (s *stream) recovery() *recovery {

@@ -44,6 +44,7 @@ func (t *Tracker) request(f *flow, p *Packet, op *operation) {
 		}
 	default:
 		t.silence(f, p)
+		s.turnRound(p)
 	}
 	t.accept(f, p, op, n)
 }
@@ -218,7 +219,7 @@ func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
 	if guessed {
 		r.lateGuessed++
 	}
-	t.emit(f, f, p, record.Reorder{PSN: p.PSN, Behind: uint32(max(psnDiff(s.pos, hi), 0)), Late: late})
+	t.emit(f, p, record.Reorder{PSN: p.PSN, Behind: uint32(max(psnDiff(s.pos, hi), 0)), Late: late})
 }
 
 // accept moves the position behind a request.
@@ -258,6 +259,19 @@ func (t *Tracker) accept(f *flow, p *Packet, op *operation, n uint32) {
 	if out := s.cum - s.cumAcked; out > s.peakBytes {
 		s.peakBytes = out
 	}
+}
+
+// turnRound takes the time from an answer that the requester waited for, all of
+// it or a full window, to its next request.
+func (s *stream) turnRound(p *Packet) {
+	if !s.waited || s.lastAnswer < s.last {
+		return
+	}
+	s.waited = false
+	if turn := p.Time - s.lastAnswer; s.turns == 0 || turn < s.turn {
+		s.turn = turn
+	}
+	s.turns++
 }
 
 func (s *stream) ackedOr(psn uint32) uint32 {
@@ -350,7 +364,7 @@ func (t *Tracker) copied(f *flow, p *Packet) {
 	b := f.bad()
 	if p.Copy == CopyNetwork {
 		b.duplicates.Network++
-		t.emit(f, f, p, record.Duplicate{PSN: p.PSN, Network: true})
+		t.emit(f, p, record.Duplicate{PSN: p.PSN, Network: true})
 		return
 	}
 	b.duplicates.Capture++
@@ -366,5 +380,5 @@ func (t *Tracker) corrupted(f *flow, p *Packet) {
 	if len(r.corrupt) < maxCorrupt {
 		r.corrupt = append(r.corrupt, p.PSN)
 	}
-	t.emit(f, f, p, record.Corrupt{PSN: p.PSN})
+	t.emit(f, p, record.Corrupt{PSN: p.PSN})
 }

@@ -130,7 +130,7 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 		r.pos = next
 	case r.unseen.has(p.PSN): // others have overtaken it
 		f.bad().reordered++
-		t.emit(f, f, p, record.Reorder{PSN: p.PSN, Behind: uint32(psnDiff(r.pos, next))})
+		t.emit(f, p, record.Reorder{PSN: p.PSN, Behind: uint32(psnDiff(r.pos, next))})
 	}
 	if psnDiff(p.PSN, r.max) >= 0 {
 		r.max = next

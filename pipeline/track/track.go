@@ -24,14 +24,15 @@ type Config struct {
 
 // Tracker follows the sessions of a capture.
 type Tracker struct {
-	cfg    Config
-	flows  table
-	groups map[groupKey]*group
-	lives  map[lifeKey]uint32
-	all    []*flow // in the order of their first packets
-	seq    uint64
-	first  int64
-	now    int64 // the latest time seen
+	cfg     Config
+	flows   table
+	groups  map[groupKey]*group
+	lives   map[lifeKey]uint32
+	sources map[sourceKey]*udSource
+	all     []*flow // in the order of their first packets
+	seq     uint64
+	first   int64
+	now     int64 // the latest time seen
 
 	events  []event
 	leftOut uint64
@@ -40,7 +41,7 @@ type Tracker struct {
 
 // New returns a Tracker.
 func New(cfg Config) *Tracker {
-	return &Tracker{cfg: cfg, groups: map[groupKey]*group{}, lives: map[lifeKey]uint32{}}
+	return &Tracker{cfg: cfg, groups: map[groupKey]*group{}, lives: map[lifeKey]uint32{}, sources: map[sourceKey]*udSource{}}
 }
 
 // event is an event whose session has no name yet.
@@ -52,10 +53,9 @@ type event struct {
 }
 
 // emit notes that p made something happen on the stream of f's requests.
-// sender is the flow that p is of.
-func (t *Tracker) emit(f, _ *flow, p *Packet, d record.Detail) { t.emitAt(f, f, p.ref(), d) }
+func (t *Tracker) emit(f *flow, p *Packet, d record.Detail) { t.emitAt(f, p.ref(), d) }
 
-func (t *Tracker) emitAt(f, _ *flow, ref record.FrameRef, d record.Detail) {
+func (t *Tracker) emitAt(f *flow, ref record.FrameRef, d record.Detail) {
 	if len(t.events) >= t.cfg.MaxEvents {
 		t.leftOut++
 		return
@@ -159,7 +159,7 @@ func (t *Tracker) another(f *flow, p *Packet, op *operation) *flow {
 	f.ecn[p.TOS&3]--
 	t.retire(f, "new_life")
 	g := t.newFlow(p)
-	t.emit(g, g, p, record.NewSession{Why: "psn_jump"})
+	t.emit(g, p, record.NewSession{Why: "psn_jump"})
 	if g.hall != nil && !g.hall.closed {
 		t.release(g)
 	}
@@ -174,13 +174,15 @@ func (t *Tracker) retire(f *flow, why string) {
 	f.gone = true
 	if f.life.state == record.StateOpen {
 		f.life.state = record.StateClosed
-		t.emitAt(f, f, f.lastFrame, record.Closed{Why: why})
+		t.emitAt(f, f.lastFrame, record.Closed{Why: why})
 	}
 }
 
 // Close ends all sessions and returns the records: sessions in the order of
-// their first packets, events in order of time.
-func (t *Tracker) Close() (sessions []record.Session, events []record.Event, leftOut uint64) {
+// their first packets, events in order of time. end is the time of the last
+// frame, whatever it was, in nanoseconds.
+func (t *Tracker) Close(end int64) (sessions []record.Session, events []record.Event, leftOut uint64) {
+	t.now = max(t.now, end)
 	t.pairTheRest()
 	for _, f := range t.all {
 		t.settle(f)

@@ -120,7 +120,7 @@ func (l *lastTries) note(p *Packet, psn uint32, rnr bool) {
 	} else {
 		*l = lastTries{psn: psn, n: 1, first: p.Time}
 	}
-	l.last = p.Time
+	l.last, l.frame = p.Time, p.ref()
 	l.rnr = rnr
 }
 
@@ -235,7 +235,7 @@ func (t *Tracker) endTry(f *flow, mode record.Mode) {
 		e.Wasted.Bytes += try.Wasted.Bytes
 		e.Lost += try.LostAfter
 	}
-	t.emitAt(f, f, r.lead.frame, try)
+	t.emitAt(f, r.lead.frame, try)
 	r.try, r.lead = nil, tryLead{}
 }
 
@@ -249,29 +249,47 @@ func (t *Tracker) endEpisode(f *flow, now int64, recovered bool) {
 	e.Range.Last = (r.epMax - 1) & psnMask
 	e.Took = now - r.epTime
 	e.Recovered = recovered
-	t.emitAt(f, f, r.epFrame, e)
+	t.emitAt(f, r.epFrame, e)
 	r.episode, r.sign = nil, 0
 }
 
-// silence notes a pause that no step back explains, ended by p.
+// silence notes a pause that no step back explains, ended by p: one much longer
+// than the stream's pauses are. What the tap can't see, a message lost ahead of
+// it with all that followed, looks so; an application that waits does too,
+// which is why pauses with nothing outstanding are usual once there were a few
+// of the kind.
 func (t *Tracker) silence(f *flow, p *Packet) {
 	s := &f.req
 	gap := p.Time - max(s.last, s.lastAnswer)
-	if gap < minSilence || s.pos == s.start {
+	if gap <= s.pause {
 		return
 	}
-	pending := psnDiff(s.pos, s.ackedOr(s.start))
-	if !s.inMessage && (pending <= 0 || !s.heard) {
+	if f.packets < minPackets || gap < minSilence || gap < 4*s.pause {
+		s.pause = gap
 		return
 	}
-	if gap < 4*s.turn || gap < t.halfTimeout(f)*2/3 && s.timeout > 0 {
-		return
+	pending := max(psnDiff(s.pos, s.ackedOr(s.start)), 0)
+	if idle := !s.inMessage && (pending == 0 || !s.heard); idle {
+		if gap > 2*s.longPause {
+			s.longPause, s.idle = gap, 0
+		}
+		if s.idle++; s.idle > usualPauses {
+			s.pause = gap
+			return
+		}
 	}
 	b := f.bad()
 	b.silences++
 	b.silenceTime += gap
-	t.emit(f, f, p, record.Silence{Lasted: gap, PSN: p.PSN, Pending: uint32(max(pending, 0))})
+	t.emit(f, p, record.Silence{Lasted: gap, PSN: p.PSN, Pending: uint32(pending)})
 }
 
-// minSilence is the shortest pause, in nanoseconds, that is reported.
-const minSilence = 10_000_000
+const (
+	// minSilence is the shortest pause, in nanoseconds, that is reported.
+	minSilence = 10_000_000
+	// minPackets is how many packets it takes to know what is usual.
+	minPackets = 8
+	// usualPauses is how many pauses with nothing outstanding are reported
+	// before their like is usual.
+	usualPauses = 3
+)
