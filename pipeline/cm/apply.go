@@ -58,7 +58,7 @@ func (t *Tracker) apply(c *Conn, side uint8, ref record.FrameRef) (what State, t
 
 // request takes what a REQ says, the first time.
 func (c *Conn) request(m *mad.Message, ref record.FrameRef) bool {
-	c.CM.Requests = c.seen[0].Count
+	c.CM.Requests = c.Seen(mad.REQ).Count
 	if c.CM.Requests > 1 {
 		return false
 	}
@@ -101,7 +101,7 @@ func (c *Conn) serve(m *mad.Message) {
 
 // reply takes what a REP says, the first time.
 func (c *Conn) reply(m *mad.Message, ref record.FrameRef) bool {
-	if c.seen[mad.REP-mad.REQ].Count > 1 {
+	if c.Seen(mad.REP).Count > 1 {
 		return false
 	}
 	cm := &c.CM
@@ -116,7 +116,7 @@ func (c *Conn) reply(m *mad.Message, ref record.FrameRef) bool {
 
 // resolve takes what a SIDR_REQ says, the first time.
 func (c *Conn) resolve(m *mad.Message, ref record.FrameRef) bool {
-	c.CM.Requests = c.seen[mad.SIDRReq-mad.REQ].Count
+	c.CM.Requests = c.Seen(mad.SIDRReq).Count
 	c.Service, c.CM.Service = record.UD, record.UD
 	if c.CM.Requests == 1 {
 		c.CM.Requested = ref.Time

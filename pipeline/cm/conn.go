@@ -95,7 +95,7 @@ func (c *Conn) Seen(a mad.Attribute) Seen {
 // Answered says whether the request drew any answer. Where there was none, and
 // the capture shows both directions, the other side is unreachable or silent.
 func (c *Conn) Answered() bool {
-	return c.State != Requested || c.seen[mad.MRA-mad.REQ].Count > 0
+	return c.State != Requested || c.Seen(mad.MRA).Count > 0
 }
 
 // RejectText says in words why the connection was refused, "" in any other

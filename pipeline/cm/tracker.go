@@ -109,7 +109,7 @@ func (t *Tracker) Add(p *decode.Packet, ref record.FrameRef) *Change {
 		out.id, back.id = 0, m.LocalID
 	}
 
-	c, side := t.find(out, back, m)
+	c, side := t.find(out, back, ref)
 	isNew := c == nil
 	if isNew {
 		c, side = t.begin(p, m, out, ref)
@@ -135,16 +135,16 @@ func (t *Tracker) Add(p *decode.Packet, ref record.FrameRef) *Change {
 // find is the connection that a message belongs to, and the side that sent it.
 // Where two would do, because an ID was given out again, it is the one that
 // both IDs name.
-func (t *Tracker) find(out, back key, m *mad.Message) (*Conn, uint8) {
+func (t *Tracker) find(out, back key, ref record.FrameRef) (*Conn, uint8) {
 	var found *Conn
 	var side uint8
 	if out.id != 0 {
-		if f, ok := t.index[out]; ok && f.conn.fits(f.side, out.id, back.id, m) {
+		if f, ok := t.index[out]; ok && t.fits(f.conn, f.side, out.id, back.id, ref) {
 			found, side = f.conn, f.side
 		}
 	}
 	if back.id != 0 && (found == nil || found.IDs[1-side] != back.id) {
-		if f, ok := t.index[back]; ok && f.conn.fits(1-f.side, out.id, back.id, m) &&
+		if f, ok := t.index[back]; ok && t.fits(f.conn, 1-f.side, out.id, back.id, ref) &&
 			(found == nil || f.conn.IDs[1-f.side] == out.id) {
 			found, side = f.conn, 1-f.side
 		}
@@ -152,25 +152,32 @@ func (t *Tracker) find(out, back key, m *mad.Message) (*Conn, uint8) {
 	return found, side
 }
 
-// fits says whether a message from one side can belong to the connection, or
-// whether an ID was given out again. Hosts do so, and soon.
-func (c *Conn) fits(side uint8, id, peer uint32, m *mad.Message) bool {
+// lateRequest is how long after the first message of a connection its request
+// may be seen, in nanoseconds: where two hosts' captures with different clocks
+// are merged, answers come before what they answer. It is about the time in
+// which CM repeats a message (4.3 s in Linux). Later, a request is a new one
+// with an ID that was given out again.
+const lateRequest = 5e9
+
+// fits says whether the message, from one side, can belong to the connection.
+// If not, an ID was given out again.
+func (t *Tracker) fits(c *Conn, side uint8, id, peer uint32, ref record.FrameRef) bool {
+	m := &t.msg
 	if differ(c.IDs[side], id) || differ(c.IDs[1-side], peer) {
 		return false
 	}
 	switch m.Attribute {
 	case mad.REQ, mad.REP:
-		e := c.end(side)
-		if qpn := qpnOf(m, c.Service); e.HasQPN && m.Has&mad.HasQPN != 0 && e.QPN != qpn {
+		if e := c.end(side); e.HasQPN && m.Has&mad.HasQPN != 0 && e.QPN != qpnOf(m, c.Service) {
 			return false
 		}
-		// What the message says of where the other side begins is as good as
-		// random, unlike the QPN.
+		// What a side tells the other to begin with is as good as random,
+		// unlike the QPN.
 		if c.CM.HasStartPSN[1-side] && m.Has&mad.HasStartPSN != 0 && c.CM.StartPSN[1-side] != m.StartPSN {
 			return false
 		}
-		if m.Attribute == mad.REQ && c.seen[0].Count == 0 {
-			return c.State < Rejected // a request that comes late, but not after the end
+		if m.Attribute == mad.REQ && c.Seen(mad.REQ).Count == 0 {
+			return ref.Time-c.First.Time <= lateRequest
 		}
 	case mad.SIDRReq:
 		return m.Has&mad.HasServiceID == 0 || c.ServiceID == 0 || c.ServiceID == m.ServiceID
