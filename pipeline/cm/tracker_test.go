@@ -1,7 +1,6 @@
 package cm_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
