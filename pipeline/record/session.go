@@ -171,18 +171,25 @@ type CM struct {
 	// RDMA-CM's.
 	SourcePort, DestPort uint16
 	Service              Service
-	StartPSN             [2]uint32 // A's and B's
-	PathMTU              uint32    // bytes
-	AckTimeout           int64     // ns, A's local ACK timeout; B uses the same
-	RetryCount           uint8
-	RNRRetry             [2]uint8
-	ResponderResources   [2]uint8
-	InitiatorDepth       [2]uint8
-	Requests             uint32 // REQs seen, repetitions included
-	Requested            int64  // time of the first REQ, 0 where it was not seen
-	Replied              int64  // of the REP
-	Established          int64  // of the RTU
-	Disconnected         int64  // of the DREQ
-	RejectReason         uint16 // 0 where it was not rejected
-	Private              []byte // the application's private data of the REQ, at most 92 bytes
+	// StartPSN is what A and B begin to send with: each side is told by the
+	// other, so A's is in the REP and B's in the REQ.
+	StartPSN    [2]uint32
+	HasStartPSN [2]bool
+	PathMTU     uint32 // bytes, 0 where the REQ was not seen or cut
+	AckTimeout  int64  // ns, A's local ACK timeout; B uses the same
+	RetryCount  uint8  // both sides'; valid where PathMTU is not 0
+	// RNRRetry is how often A and B may try again: like StartPSN, each side is
+	// told by the other.
+	RNRRetry [2]uint8
+	// ResponderResources and InitiatorDepth are what A and B say of themselves:
+	// READs and atomics that the side answers at a time, and has outstanding.
+	ResponderResources [2]uint8
+	InitiatorDepth     [2]uint8
+	Requests           uint32 // REQs seen, repetitions included
+	Requested          int64  // time of the first REQ, 0 where it was not seen
+	Replied            int64  // of the REP
+	Established        int64  // of the RTU
+	Disconnected       int64  // of the DREQ
+	RejectReason       uint16 // 0 where it was not rejected
+	Private            []byte // the application's private data of the REQ, at most 92 bytes
 }
