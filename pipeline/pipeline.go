@@ -16,6 +16,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/cm"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/track"
 )
@@ -87,6 +88,9 @@ func EachBatch(ctx context.Context, src capture.Source, do func(*capture.Batch) 
 	}
 }
 
+// maxConns is how many connections of CM are remembered at a time.
+const maxConns = 1 << 14
+
 // worker is what one goroutine needs to count batches. Nothing in it is
 // shared, so that several can run side by side.
 type worker struct {
@@ -96,6 +100,7 @@ type worker struct {
 	counters Counters
 	doubles  *Doubles
 	tracker  *track.Tracker
+	conns    *cm.Tracker
 	// The packets that wait for the tracker, until it is known which of them
 	// are copies.
 	waiting [doubleBatch]track.Packet
@@ -103,7 +108,7 @@ type worker struct {
 }
 
 func newWorker(cfg Config) *worker {
-	return &worker{dec: decode.New(cfg.Decode), icrc: cfg.ICRC, doubles: NewDoubles(), tracker: track.New(cfg.Track)}
+	return &worker{dec: decode.New(cfg.Decode), icrc: cfg.ICRC, doubles: NewDoubles(), tracker: track.New(cfg.Track), conns: cm.New(maxConns)}
 }
 
 // count decodes and counts the frames of one batch. It does not allocate.
@@ -133,8 +138,25 @@ func (w *worker) track() {
 	}
 	t.Corrupt = w.pkt.ICRCStatus == decode.ICRCBad && w.counters.Senders.computes(&w.pkt)
 	w.doubles.Add(&w.pkt, &t.Copy)
+	if cm.Is(&w.pkt) {
+		w.connect(t)
+		return
+	}
 	if w.n++; w.n == len(w.waiting) {
 		w.follow()
+	}
+}
+
+// connect takes a message of connection management, which is to come behind
+// the packets before it.
+func (w *worker) connect(t *track.Packet) {
+	w.follow()
+	if t.Copy != track.NoCopy || t.Corrupt {
+		return
+	}
+	ref := refOf(w.pkt.Frame)
+	if ch := w.conns.Add(&w.pkt, ref); ch != nil {
+		w.tracker.Connection(ch, ref)
 	}
 }
 

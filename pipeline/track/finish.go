@@ -61,21 +61,31 @@ func (t *Tracker) name(f *flow) {
 		return
 	}
 	a, b := f.ends()
-	lo, hi := a, b
-	if less(hi.Addr, lo.Addr) || lo.Addr == hi.Addr && hi.QPN < lo.QPN {
-		lo, hi = hi, lo
+	f.life.id = t.uniqueName(nameOf(f.version, f.hasVNI, f.vni, a, b))
+}
+
+// uniqueName adds the incarnation to the name of a session that had others
+// before it.
+func (t *Tracker) uniqueName(name string) string {
+	t.names[name]++
+	if n := t.names[name]; n > 1 {
+		return name + "#" + strconv.Itoa(n)
 	}
-	id := append([]byte(f.version.String()), ':')
-	if f.hasVNI {
-		id = strconv.AppendUint(append(id, "vni"...), uint64(f.vni), 10)
+	return name
+}
+
+// nameOf is the name of a session between two ends, whichever of them began
+// it: version, VNI and both ends, the lower address first.
+func nameOf(version record.Version, hasVNI bool, vni uint32, a, b record.Endpoint) string {
+	if less(b.Addr, a.Addr) || a.Addr == b.Addr && b.QPN < a.QPN {
+		a, b = b, a
+	}
+	id := append([]byte(version.String()), ':')
+	if hasVNI {
+		id = strconv.AppendUint(append(id, "vni"...), uint64(vni), 10)
 		id = append(id, ':')
 	}
-	id = lo.AppendID(id)
-	id = hi.AppendID(append(id, '-'))
-	if f.life.incarnation > 1 {
-		id = strconv.AppendUint(append(id, '#'), uint64(f.life.incarnation), 10)
-	}
-	f.life.id = string(id)
+	return string(b.AppendID(append(a.AppendID(id), '-')))
 }
 
 // ends are f's sender and receiver.
@@ -98,7 +108,7 @@ func (t *Tracker) session(f *flow) record.Session {
 	s := record.Session{
 		ID: l.id, Service: f.service, Version: f.version, VNI: f.vni, HasVNI: f.hasVNI, Incarnation: l.incarnation,
 		A: a, B: b, Pairing: record.Pairing{Method: l.method, Confidence: l.confidence}, State: l.state,
-		CM: l.cm, First: f.first, Last: f.lastFrame,
+		CM: l.cm(), First: f.first, Last: f.lastFrame,
 	}
 	direction(&s.AToB, f)
 	if g := f.peer; g != nil {
@@ -124,11 +134,14 @@ func (t *Tracker) session(f *flow) record.Session {
 		s.PathMTU = f.req.mtu
 	}
 	s.AckTimeout[0] = f.req.timeout
-	if l.cm != nil {
-		if l.cm.PathMTU != 0 {
-			s.PathMTU = l.cm.PathMTU
+	if c := l.cm(); c != nil {
+		s.Application = l.conn.conn.Application
+		if c.PathMTU != 0 {
+			s.PathMTU = c.PathMTU
 		}
-		s.AckTimeout = [2]int64{l.cm.AckTimeout, l.cm.AckTimeout}
+		if c.AckTimeout != 0 {
+			s.AckTimeout = [2]int64{c.AckTimeout, c.AckTimeout}
+		}
 	}
 	s.Vantage = vantage(f)
 	if s.Vantage == record.VantageUnknown {

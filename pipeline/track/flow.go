@@ -52,11 +52,19 @@ type life struct {
 	incarnation uint32
 	method      record.PairingMethod
 	confidence  float64
-	began       *flow // the flow of side A
-	cm          *record.CM
+	began       *flow       // the flow of side A
+	conn        *connection // what CM said, nil where it was not seen
 	state       record.State
 	failed      *flow // whose requester gave up
 	id          string
+}
+
+// cm is what CM said, nil where it was not seen.
+func (l *life) cm() *record.CM {
+	if l.conn == nil {
+		return nil
+	}
+	return &l.conn.conn.CM
 }
 
 // trouble are the counters of what most flows never have.

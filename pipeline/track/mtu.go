@@ -14,8 +14,8 @@ const defaultMTU = 1024
 // packets show, in either direction, else what READs show; 0 where nothing
 // tells it.
 func (f *flow) knownMTU() uint32 {
-	if f.life != nil && f.life.cm != nil && f.life.cm.PathMTU != 0 {
-		return f.life.cm.PathMTU
+	if c := f.life.cm(); c != nil && c.PathMTU != 0 {
+		return c.PathMTU
 	}
 	m := max(f.req.mtu, f.req.readMTU)
 	if g := f.peer; m == 0 && g != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/cm"
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
@@ -98,6 +99,7 @@ func (t *Tracker) newFlow(p *Packet) *flow {
 	d := f.direction()
 	f.group.lone[d] = append(f.group.lone[d], f)
 	f.hall = &hall{begun: p.Time}
+	t.adoptNew(f)
 	return f
 }
 
@@ -167,27 +169,12 @@ func (t *Tracker) pairByPort(f *flow) bool {
 		return false
 	}
 	for _, g := range f.others() {
-		if g.port == f.port && portOfQPNs(f.qpn, g.qpn) == f.port {
+		if g.port == f.port && cm.PortOfLabel(cm.LabelOfQPNs(f.qpn, g.qpn)) == f.port {
 			t.pair(f, g, record.PairPort, 0.99)
 			return true
 		}
 	}
 	return false
-}
-
-// portOfQPNs is the UDP source port that the Linux kernel gives a connection
-// without a flow label, from both QPNs.
-func portOfQPNs(a, b uint32) uint16 {
-	v := uint64(a) * uint64(b)
-	v ^= v >> 20
-	v ^= v >> 40
-	return portOfLabel(uint32(v) & 0xfffff)
-}
-
-// portOfLabel is the UDP source port that the Linux kernel makes of a flow
-// label.
-func portOfLabel(label uint32) uint16 {
-	return uint16(label&0x3fff^label>>14) | 0xc000
 }
 
 // pairByAnswer counts for which flows of requests p can be an answer, and pairs
@@ -299,8 +286,8 @@ func (t *Tracker) pair(f, g *flow, method record.PairingMethod, confidence float
 		l.incarnation = b.life.incarnation
 	}
 	l.method, l.confidence = method, confidence
-	if b.life.cm != nil {
-		l.cm = b.life.cm
+	if l.conn == nil && b.life.conn != nil {
+		l.conn = b.life.conn
 	}
 	b.life = l
 	l.began = a

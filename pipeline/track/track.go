@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/rocelens/rocelens/pipeline/cm"
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
@@ -24,15 +25,19 @@ type Config struct {
 
 // Tracker follows the sessions of a capture.
 type Tracker struct {
-	cfg     Config
-	flows   table
-	groups  map[groupKey]*group
-	lives   map[lifeKey]uint32
-	sources map[sourceKey]*udSource
-	all     []*flow // in the order of their first packets
-	seq     uint64
-	first   int64
-	now     int64 // the latest time seen
+	cfg         Config
+	flows       table
+	groups      map[groupKey]*group
+	lives       map[lifeKey]uint32
+	conns       map[lifeKey]*connection // by the flows that CM announced
+	byConn      map[*cm.Conn]*connection
+	connections []*connection
+	sources     map[sourceKey]*udSource
+	all         []*flow // in the order of their first packets
+	seq         uint64
+	names       map[string]int // how often the name of a session was given
+	first       int64
+	now         int64 // the latest time seen
 
 	events  []event
 	leftOut uint64
@@ -41,12 +46,14 @@ type Tracker struct {
 
 // New returns a Tracker.
 func New(cfg Config) *Tracker {
-	return &Tracker{cfg: cfg, groups: map[groupKey]*group{}, lives: map[lifeKey]uint32{}, sources: map[sourceKey]*udSource{}}
+	return &Tracker{cfg: cfg, groups: map[groupKey]*group{}, lives: map[lifeKey]uint32{}, names: map[string]int{},
+		conns: map[lifeKey]*connection{}, byConn: map[*cm.Conn]*connection{}, sources: map[sourceKey]*udSource{}}
 }
 
 // event is an event whose session has no name yet.
 type event struct {
-	stream *flow // the requester's
+	stream *flow       // the requester's
+	conn   *connection // without one
 	time   int64
 	frame  record.FrameRef
 	detail record.Detail
@@ -190,6 +197,7 @@ func (t *Tracker) Close(end int64) (sessions []record.Session, events []record.E
 	for _, f := range t.all {
 		t.name(f)
 	}
+	sessions = t.finishConnections()
 	for _, f := range t.all {
 		if f.life.began == f {
 			sessions = append(sessions, t.session(f))
@@ -207,13 +215,19 @@ func (t *Tracker) Close(end int64) (sessions []record.Session, events []record.E
 	slices.SortStableFunc(t.events, func(a, b event) int { return cmp.Compare(a.time, b.time) })
 	for i := range t.events {
 		e := &t.events[i]
-		stream := uint8(0)
-		if e.stream.life.began != e.stream {
-			stream = 1
+		ev := record.Event{Time: e.time, Frame: e.frame, Count: 1, Detail: e.detail}
+		switch {
+		case e.stream != nil:
+			ev.Session = e.stream.life.id
+			if e.stream.life.began != e.stream {
+				ev.Stream = 1
+			}
+		case e.conn.life != nil:
+			ev.Session = e.conn.life.id
+		default:
+			ev.Session = e.conn.id
 		}
-		events = append(events, record.Event{
-			Time: e.time, Session: e.stream.life.id, Stream: stream, Frame: e.frame, Count: 1, Detail: e.detail,
-		})
+		events = append(events, ev)
 	}
 	return sessions, events, t.leftOut
 }

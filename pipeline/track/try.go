@@ -14,8 +14,8 @@ func (t *Tracker) halfTimeout(f *flow) int64 {
 	switch s := &f.req; {
 	case t.cfg.AckTimeout > 0:
 		return t.cfg.AckTimeout / 2
-	case f.life != nil && f.life.cm != nil && f.life.cm.AckTimeout > 0:
-		return f.life.cm.AckTimeout / 2
+	case f.life.cm() != nil && f.life.cm().AckTimeout > 0:
+		return f.life.cm().AckTimeout / 2
 	case s.timeout > 0:
 		return s.timeout / 2
 	}
