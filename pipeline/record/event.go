@@ -47,7 +47,7 @@ type Range struct {
 	Last  uint32 `json:"last"`
 }
 
-// Connect: CM's REQ was answered by a REP, or was not.
+// Connect says that a connection was asked for, and whether an answer came.
 type Connect struct {
 	Answered bool   `json:"answered"`
 	Requests uint32 `json:"requests"` // REQs sent, repetitions included
@@ -55,29 +55,30 @@ type Connect struct {
 	Service  uint64 `json:"service_id"`
 }
 
-// Reject: CM refused.
+// Reject says that a connection was refused.
 type Reject struct {
 	Reason uint16 `json:"reason"`
 	Text   string `json:"text"`
 }
 
-// Disconnect: a DREQ was seen.
+// Disconnect says that one side ended the connection.
 type Disconnect struct {
 	Answered bool `json:"answered"`
 }
 
-// NewSession: a QPN began another life.
+// NewSession says that a QPN began another life.
 type NewSession struct {
 	Why      string `json:"why"` // cm, psn_jump or service
 	Previous string `json:"previous"`
 }
 
-// Closed: the session ended in order, or gave way to a new life of its QPN.
+// Closed says that the session ended in order, or gave way to a new life of its
+// QPN.
 type Closed struct {
 	Why string `json:"why"` // disconnect, new_life or evicted
 }
 
-// Failed: the requester gave up.
+// Failed says that the requester gave up.
 type Failed struct {
 	Why  string `json:"why"` // retry_exhausted, rnr_exhausted or nak
 	Code string `json:"code,omitempty"`
@@ -93,7 +94,7 @@ type Nak struct {
 	Detect  *int64    `json:"detect_ns,omitempty"` // from the first packet out of order
 }
 
-// RNRNak: the responder was not ready.
+// RNRNak says that the responder was not ready.
 type RNRNak struct {
 	PSN   uint32 `json:"psn"`
 	Timer int64  `json:"timer_ns"` // the wait that it asks for
@@ -141,7 +142,8 @@ type Silence struct {
 	Pending uint32 `json:"pending"` // packets sent and not acknowledged when it began
 }
 
-// RetryExhausted: the same packet was sent again until the requester gave up.
+// RetryExhausted says that the same packet was sent again until the requester
+// gave up.
 type RetryExhausted struct {
 	Unanswered Range
 	LastAcked  uint32 // the last PSN that was acknowledged
@@ -151,36 +153,36 @@ type RetryExhausted struct {
 	RNR        bool  // refused each time, not unanswered
 }
 
-// CaptureLoss: skipped, never gone back for, and yet acknowledged.
+// CaptureLoss is what was skipped, never gone back for, and yet acknowledged.
 type CaptureLoss struct {
 	Range Range `json:"psn"`
 }
 
-// Reorder: a packet that came late.
+// Reorder is a packet that came late.
 type Reorder struct {
 	PSN    uint32 `json:"psn"`
 	Behind uint32 `json:"behind"` // packets that overtook it, at least
 	Late   int64  `json:"late_ns"`
 }
 
-// Duplicate: the same packet again.
+// Duplicate is the same packet again.
 type Duplicate struct {
 	PSN     uint32 `json:"psn"`
 	Network bool   `json:"network"`
 }
 
-// Corrupt: a wrong ICRC.
+// Corrupt is a packet with a wrong ICRC.
 type Corrupt struct {
 	PSN uint32 `json:"psn"` // as the packet says
 }
 
-// Undecided: out of order, and nothing tells reordering from loss.
+// Undecided is what was out of order, and nothing tells reordering from loss.
 type Undecided struct {
 	PSN uint32 `json:"psn"`
 	Why string `json:"why"`
 }
 
-// ProtocolError: the rules of the transport were broken.
+// ProtocolError says that a rule of the transport was broken.
 type ProtocolError struct {
 	Rule string `json:"rule"`
 	PSN  uint32 `json:"psn"`
