@@ -12,6 +12,7 @@ type connection struct {
 	registered bool  // both its flows can be found
 	disconnect *record.Disconnect
 	rejected   bool
+	lone       *flow  // the one of its flows that was seen, until the other is
 	id         string // of a session without packets
 }
 
@@ -80,16 +81,16 @@ func (t *Tracker) adopt(f *flow, c *connection) {
 		f.life.method, f.life.confidence = record.PairCM, 1
 		return
 	}
-	for _, g := range f.others() {
-		if g.life.conn == c && g != f {
-			t.pair(f, g, record.PairCM, 1)
-			if c.conn.Active && f.life.began.src != c.conn.A.Addr {
-				f.life.began = f.life.began.peer
-			}
-			c.life = f.life
-			return
-		}
+	g := c.lone
+	if g == nil || g.gone || g.peer != nil || g.src != f.dst {
+		c.lone = f
+		return
 	}
+	t.pair(f, g, record.PairCM, 1)
+	if c.conn.Active && f.life.began.src != c.conn.A.Addr {
+		f.life.began = f.life.began.peer
+	}
+	c.life = f.life
 }
 
 // adoptNew looks whether CM announced a flow that has just begun.

@@ -28,7 +28,9 @@ type flow struct {
 	life *life
 	hall *hall // packets that wait for the pairing, nil where none do
 
-	group            *group // of both addresses
+	group            *group // of both addresses, while the peer is not known
+	place            int    // among the group's flows
+	firstPort        uint16 // by which the group finds it
 	first            record.FrameRef
 	lastFrame        record.FrameRef
 	packets, bytes   uint64

@@ -109,3 +109,7 @@ func (t *Packet) is(flag uint8) bool { return t.flags&flag != 0 }
 func (t *Packet) ref() record.FrameRef {
 	return record.FrameRef{Input: t.Input, Number: t.Number, Time: t.Time, Offset: t.Offset}
 }
+
+// Hash fills in what finds the packet's flow. Read does it too; it is for
+// packets that were made otherwise.
+func (t *Packet) Hash() { t.hash = flowHash(t) }

@@ -18,7 +18,89 @@ type groupKey struct {
 
 // group holds the flows between two addresses that have no peer yet, by
 // direction: from the lower address to the higher, and back.
-type group struct{ lone [2][]*flow }
+type group struct{ lone [2]lone }
+
+// lone are flows without a peer, found by what may pair them: their UDP source
+// port, and the PSNs of their requests, in blocks.
+type lone struct {
+	flows  []*flow
+	ports  map[uint16][]*flow
+	blocks map[uint32][]*flow
+}
+
+// A block is 4,096 PSNs. A flow is in those of its window.
+const (
+	blockBits = 12
+	maxWindow = 1 << 14
+)
+
+func (l *lone) add(f *flow) {
+	if l.ports == nil {
+		l.ports, l.blocks = map[uint16][]*flow{}, map[uint32][]*flow{}
+	}
+	f.place = len(l.flows)
+	l.flows = append(l.flows, f)
+	l.ports[f.port] = append(l.ports[f.port], f)
+}
+
+func (l *lone) remove(f *flow) {
+	last := len(l.flows) - 1
+	l.flows[f.place] = l.flows[last]
+	l.flows[f.place].place = f.place
+	l.flows[last] = nil
+	l.flows = l.flows[:last]
+	l.ports[f.firstPort] = without(l.ports[f.firstPort], f)
+	if h := f.hall; h != nil && h.open {
+		l.leaveBlocks(f, h.window.lo, h.window.hi)
+	}
+}
+
+// leaveBlocks takes f out of the blocks of [lo, hi).
+func (l *lone) leaveBlocks(f *flow, lo, hi uint32) {
+	for b := lo >> blockBits; ; b = (b + 1) & (psnMask >> blockBits) {
+		if l.blocks[b] = without(l.blocks[b], f); len(l.blocks[b]) == 0 {
+			delete(l.blocks, b)
+		}
+		if b == ((hi-1)&psnMask)>>blockBits {
+			return
+		}
+	}
+}
+
+// widen takes the requests [lo, hi) into f's window.
+func (l *lone) widen(f *flow, lo, hi uint32) {
+	h := f.hall
+	if !h.open {
+		h.window, h.open = span{lo, lo}, true
+	}
+	if psnDiff(hi, h.window.hi) <= 0 {
+		return
+	}
+	from := h.window.hi
+	if h.window.len() > 0 && from&(1<<blockBits-1) != 0 { // its block holds f already
+		from = (from | (1<<blockBits - 1)) + 1
+	}
+	for b := from >> blockBits; psnDiff(hi, (b<<blockBits)&psnMask) > 0 || h.window.len() == 0 && b == from>>blockBits; b++ {
+		k := b & (psnMask >> blockBits)
+		l.blocks[k] = append(l.blocks[k], f)
+		h.window.hi = hi
+	}
+	h.window.hi = hi
+	if h.window.len() > maxWindow {
+		cut := ((hi - maxWindow) & psnMask) &^ (1<<blockBits - 1)
+		if psnDiff(cut, h.window.lo) > 0 {
+			l.leaveBlocks(f, h.window.lo&^(1<<blockBits-1), cut)
+			h.window.lo = cut
+		}
+	}
+}
+
+func without(list []*flow, f *flow) []*flow {
+	if i := slices.Index(list, f); i >= 0 {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
+}
 
 // lifeKey is a flow whatever its incarnation.
 type lifeKey struct {
@@ -33,9 +115,12 @@ type hall struct {
 	packets []held
 	closed  bool // it does not wait any more; candidates are still counted
 	begun   int64
-	window  span // of request PSNs seen
-	open    bool // window is valid
+	window  span   // of request PSNs seen
+	open    bool   // window is valid
+	answers uint32 // distinct ones that some candidate could have drawn
+	last    uint32 // PSN of the newest answer
 	cands   []candidate
+	wooers  []*flow // flows of which this is a candidate
 }
 
 type held struct {
@@ -46,9 +131,8 @@ type held struct {
 // candidate is a flow of requests the other way that answers of this flow may
 // be for.
 type candidate struct {
-	f            *flow
-	hits, misses uint32
-	last         uint32 // PSN of the last hit
+	f    *flow
+	hits uint32
 }
 
 // The hall's bounds: packets of one flow, and how long in nanoseconds they
@@ -96,8 +180,8 @@ func (t *Tracker) newFlow(p *Packet) *flow {
 		f.group = new(group)
 		t.groups[g] = f.group
 	}
-	d := f.direction()
-	f.group.lone[d] = append(f.group.lone[d], f)
+	f.firstPort = f.port
+	f.group.lone[f.direction()].add(f)
 	f.hall = &hall{begun: p.Time}
 	t.adoptNew(f)
 	return f
@@ -108,10 +192,7 @@ func (t *Tracker) leaveGroup(f *flow) {
 	if f.group == nil {
 		return
 	}
-	l := &f.group.lone[f.direction()]
-	if i := slices.Index(*l, f); i >= 0 {
-		*l = slices.Delete(*l, i, i+1)
-	}
+	f.group.lone[f.direction()].remove(f)
 	f.group = nil
 }
 
@@ -120,7 +201,7 @@ func (f *flow) others() []*flow {
 	if f.group == nil {
 		return nil
 	}
-	return f.group.lone[1-f.direction()]
+	return f.group.lone[1-f.direction()].flows
 }
 
 // hold keeps a packet of a flow whose peer is not known, and looks whether it
@@ -148,15 +229,7 @@ func (t *Tracker) lone(f *flow, p *Packet) {
 	op, _ := operationOf(p.Opcode)
 	switch op.class {
 	case classRequest, classOwing:
-		hi := psnAdd(p.PSN, f.widthAtMost(p, op))
-		if !h.open {
-			h.window, h.open = span{p.PSN, hi}, true
-		} else if psnDiff(hi, h.window.hi) > 0 {
-			h.window.hi = hi
-			if h.window.len() > newLifeJump {
-				h.window.lo = (hi - newLifeJump) & psnMask
-			}
-		}
+		f.group.lone[f.direction()].widen(f, p.PSN, psnAdd(p.PSN, min(f.widthAtMost(p, op), maxWindow)))
 	case classAck, classResponse:
 		t.pairByAnswer(f, p)
 	}
@@ -168,8 +241,8 @@ func (t *Tracker) pairByPort(f *flow) bool {
 	if f.port < 0xc000 {
 		return false
 	}
-	for _, g := range f.others() {
-		if g.port == f.port && cm.PortOfLabel(cm.LabelOfQPNs(f.qpn, g.qpn)) == f.port {
+	for _, g := range f.group.lone[1-f.direction()].ports[f.port] {
+		if cm.PortOfLabel(cm.LabelOfQPNs(f.qpn, g.qpn)) == f.port {
 			t.pair(f, g, record.PairPort, 0.99)
 			return true
 		}
@@ -178,11 +251,17 @@ func (t *Tracker) pairByPort(f *flow) bool {
 }
 
 // pairByAnswer counts for which flows of requests p can be an answer, and pairs
-// f with the only one.
+// f with the only one that all answers fit.
 func (t *Tracker) pairByAnswer(f *flow, p *Packet) {
 	h := f.hall
-	for _, g := range f.others() {
-		if g.hall == nil || !g.hall.open {
+	if h.answers > 0 && h.last == p.PSN {
+		return
+	}
+	fits := false
+	near := f.group.lone[1-f.direction()].blocks[p.PSN>>blockBits]
+	for _, g := range near[:min(len(near), maxCands)] {
+		w := g.hall.window
+		if psnDiff(p.PSN, w.lo) < 0 || psnDiff(p.PSN, w.hi) >= 0 {
 			continue
 		}
 		i := slices.IndexFunc(h.cands, func(c candidate) bool { return c.f == g })
@@ -192,21 +271,16 @@ func (t *Tracker) pairByAnswer(f *flow, p *Packet) {
 			}
 			i = len(h.cands)
 			h.cands = append(h.cands, candidate{f: g})
+			g.hall.wooers = append(g.hall.wooers, f)
 		}
-		c := &h.cands[i]
-		w := g.hall.window
-		switch above, below := psnDiff(p.PSN, w.hi), psnDiff(w.lo, p.PSN); {
-		case above <= 0 && below <= 0:
-			if c.hits == 0 || c.last != p.PSN {
-				c.hits++
-				c.last = p.PSN
-			}
-		case below > 0 && below <= newLifeJump:
-			// of what was sent before the capture
-		default:
-			c.misses++
-		}
+		h.cands[i].hits++
+		fits = true
 	}
+	if !fits {
+		return
+	}
+	h.answers++
+	h.last = p.PSN
 	if c := f.onlyCandidate(); c != nil && c.hits >= c.f.hall.needs() && !f.contested(c) {
 		t.pair(f, c.f, record.PairAck, c.confidence())
 	}
@@ -230,7 +304,7 @@ func (f *flow) onlyCandidate() *candidate {
 	var only *candidate
 	for i := range f.hall.cands {
 		c := &f.hall.cands[i]
-		if c.hits == 0 || c.misses > 0 || c.f.group == nil {
+		if c.hits < f.hall.answers || c.f.group == nil {
 			continue
 		}
 		if only != nil {
@@ -241,14 +315,14 @@ func (f *flow) onlyCandidate() *candidate {
 	return only
 }
 
-// contested says whether the answers of another flow fit c's requests too.
+// contested says whether all answers of another flow fit c's requests too.
 func (f *flow) contested(c *candidate) bool {
-	for _, o := range c.f.others() {
-		if o == f || o.hall == nil {
+	for _, o := range c.f.hall.wooers {
+		if o == f || o.hall == nil || o.group == nil {
 			continue
 		}
 		for i := range o.hall.cands {
-			if x := &o.hall.cands[i]; x.f == c.f && x.hits > 0 && x.misses == 0 {
+			if x := &o.hall.cands[i]; x.f == c.f && x.hits == o.hall.answers {
 				return true
 			}
 		}
@@ -337,10 +411,8 @@ func (t *Tracker) pairTheRest() {
 // mayBe says whether nothing is against f and g being one session.
 func (f *flow) mayBe(g *flow) bool {
 	for _, x := range []*flow{f, g} {
-		for i := range x.hall.cands {
-			if x.hall.cands[i].misses > 0 {
-				return false
-			}
+		if x.hall.answers > 0 { // to others than these
+			return false
 		}
 	}
 	return f.service == g.service || f.service == record.ServiceUnknown || g.service == record.ServiceUnknown

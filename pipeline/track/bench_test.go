@@ -1,0 +1,85 @@
+package track_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/track"
+)
+
+// traffic makes the packets of so many sessions in turn: messages of four
+// packets, each acknowledged. Each session sends to a QP of its own, and its
+// PSNs go on from round to round.
+type traffic struct {
+	sessions int
+	next     int
+	step     int
+	psn      []uint32
+	now      int64
+	p        decode.Packet
+	t        track.Packet
+}
+
+func newTraffic(sessions int) *traffic {
+	return &traffic{sessions: sessions, psn: make([]uint32, sessions), now: 1}
+}
+
+// packet is the next one.
+func (g *traffic) packet() *track.Packet {
+	i := g.next
+	host := uint64(i / 1000)
+	a, b := decode.Addr{Lo: 0xffff_0a00_0000 + host*2}, decode.Addr{Lo: 0xffff_0a00_0001 + host*2}
+	ops := [...]decode.Opcode{0x06, 0x07, 0x07, 0x08, 0x11}
+	t := &g.t
+	*t = track.Packet{
+		Time: g.now, Number: uint64(g.now), Kind: decode.AddrIPv4, Opcode: ops[g.step], Payload: 1024, WireLen: 1090, Version: 1, SrcPort: 50000,
+		ID: uint16(g.now),
+	}
+	if g.step < 4 {
+		t.Src, t.Dst, t.DestQP = a, b, uint32(i%1000)+200_000
+
+		t.PSN = (uint32(i)*104729 + g.psn[i] + 100_000) & 0xffffff
+		g.psn[i]++
+	} else {
+		t.Src, t.Dst, t.DestQP = b, a, uint32(i%1000)+100_000
+		t.PSN = (uint32(i)*104729 + g.psn[i] + 100_000 - 1) & 0xffffff
+		t.Payload, t.WireLen = 0, 62
+	}
+	t.Hash()
+	g.now += 100
+	if g.next++; g.next == g.sessions {
+		g.next = 0
+		g.step = (g.step + 1) % len(ops)
+	}
+	return t
+}
+
+// BenchmarkTrack is the cost of one packet of a session that runs well. The
+// packets are made while it runs, which BenchmarkTraffic measures alone.
+func BenchmarkTrack(b *testing.B) {
+	for _, n := range []int{1_000, 1_000_000} {
+		b.Run(fmt.Sprintf("sessions=%d", n), func(b *testing.B) {
+			g := newTraffic(n)
+			t := track.New(track.Config{})
+			for range 10 * n {
+				t.Add(g.packet())
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				t.Add(g.packet())
+			}
+		})
+	}
+}
+
+func BenchmarkTraffic(b *testing.B) {
+	for _, n := range []int{1_000, 1_000_000} {
+		b.Run(fmt.Sprintf("sessions=%d", n), func(b *testing.B) {
+			g := newTraffic(n)
+			for b.Loop() {
+				g.packet()
+			}
+		})
+	}
+}
