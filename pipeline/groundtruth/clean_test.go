@@ -180,7 +180,7 @@ func thin(e *edited, n int) map[int]bool {
 			if count[k]%n == n/2 && follows[k] && isCovered {
 				gone[i] = true
 			}
-			follows[k] = !gone[i]
+			follows[k] = true
 		}
 	}
 	return gone

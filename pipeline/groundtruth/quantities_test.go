@@ -69,7 +69,7 @@ var (
 	}
 	lostBefore = quantity{
 		name: "lost-before", title: "packets lost before the tap",
-		how:  "Requests, and packets of UC and UD, that were dropped or altered ahead of the tap, by the QP that they went to.",
+		how: "Requests, and packets of UC and UD, that were dropped or altered ahead of the tap, by the QP that they went to.",
 		want: func(tb testing.TB, a *analysed) tally {
 			return countDrops(a.truth.before(tb), classRequest, classUnreliable)
 		},
@@ -83,7 +83,7 @@ var (
 	}
 	responsesLost = quantity{
 		name: "responses-lost", title: "READ responses and atomic acknowledges lost before the tap",
-		how:  "Responses that were dropped ahead of the tap, by the QP that they went to.",
+		how: "Responses that were dropped ahead of the tap, by the QP that they went to.",
 		want: func(tb testing.TB, a *analysed) tally {
 			return countDrops(a.truth.before(tb), classResponse)
 		},

@@ -129,4 +129,6 @@ func (d side) tries() int {
 }
 
 // lost sums what the stream lost, wherever.
-func (d side) lost() uint64 { return d.Lost.BeforeTap + d.Lost.AfterTap + d.Lost.Capture + d.Lost.Corrupt }
+func (d side) lost() uint64 {
+	return d.Lost.BeforeTap + d.Lost.AfterTap + d.Lost.Capture + d.Lost.Corrupt
+}

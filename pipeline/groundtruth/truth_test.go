@@ -14,22 +14,23 @@ import (
 
 // truth is what is known of a capture from other sources than the capture.
 type truth struct {
-	Description  string                           `json:"description"`
-	CapturePoint string                           `json:"capture_point"`
-	Commands     json.RawMessage                  `json:"commands"`
-	During       json.RawMessage                  `json:"during"`
-	Counters     map[string]map[string]int        `json:"counter_delta"`
-	Before       map[string]json.RawMessage       `json:"dropped_before_capture"`
-	Altered      map[string]json.RawMessage       `json:"altered_or_dropped_before_capture"`
-	After        map[string]json.RawMessage       `json:"dropped_after_capture"`
-	Marked       map[string]json.RawMessage       `json:"ce_marked_before_capture"`
-	Switch       *dropList                        `json:"switch_drops"`
-	SwitchMarks  *dropList                        `json:"switch_marks"`
-	FaultStats   []struct{ Cmd, Out string }      `json:"fault_stats"`
-	Injected     json.RawMessage                  `json:"injected_faults"`
-	Sweep        *sweep                           `json:"sweep"`
+	Description  string                      `json:"description"`
+	CapturePoint string                      `json:"capture_point"`
+	Commands     json.RawMessage             `json:"commands"`
+	During       json.RawMessage             `json:"during"`
+	Counters     map[string]map[string]int   `json:"counter_delta"`
+	Before       map[string]json.RawMessage  `json:"dropped_before_capture"`
+	Altered      map[string]json.RawMessage  `json:"altered_or_dropped_before_capture"`
+	After        map[string]json.RawMessage  `json:"dropped_after_capture"`
+	Marked       map[string]json.RawMessage  `json:"ce_marked_before_capture"`
+	Switch       *dropList                   `json:"switch_drops"`
+	SwitchMarks  *dropList                   `json:"switch_marks"`
+	FaultStats   []struct{ Cmd, Out string } `json:"fault_stats"`
+	Injected     json.RawMessage             `json:"injected_faults"`
+	Sweep        *sweep                      `json:"sweep"`
 	Summary      struct {
 		Repeated map[string]int `json:"rc_repeated_psn_packets"`
+		ICRCBad  int            `json:"icrc_bad"`
 	} `json:"summary"`
 }
 
@@ -58,7 +59,7 @@ type sweep struct {
 	Messages    int     `json:"messages"`
 	ReportedAvg float64 `json:"reported_bw_avg_MBps"`
 	Needed      int     `json:"data_packets_needed"`
-	Sent        int     `json:"sender_sent_pkts"`
+	Received    int     `json:"receiver_rcvd_pkts"`
 	Dropped     int     `json:"dropped_by_netem"`
 }
 
