@@ -10,9 +10,10 @@ import (
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
-// lifeEvents are what a session without trouble may have.
+// lifeEvents are what a session without trouble may have. A silence is a fact
+// of the wire: programs pause.
 var lifeEvents = []record.EventKind{
-	record.KindConnect, record.KindReject, record.KindDisconnect, record.KindNewSession, record.KindClosed,
+	record.KindConnect, record.KindReject, record.KindDisconnect, record.KindNewSession, record.KindClosed, record.KindSilence,
 }
 
 // troubles lists what a result says went wrong, as text; events of the kinds
@@ -39,7 +40,6 @@ func troubles(r *pipeline.Result, allowed ...record.EventKind) []string {
 			{"episodes", d.Episodes},
 			{"tries", sum(d.Tries[:])},
 			{"protocol errors", d.ProtocolErrors},
-			{"silences", d.Silences},
 		} {
 			if c.n > 0 {
 				list = append(list, fmt.Sprintf("%s -> %s %d %s", endKey(d.from), d.toKey(), c.n, c.what))
@@ -51,6 +51,10 @@ func troubles(r *pipeline.Result, allowed ...record.EventKind) []string {
 		if !slices.Contains(lifeEvents, k) && !slices.Contains(allowed, k) {
 			list = append(list, fmt.Sprintf("event %s of %s at frame %d: %+v", k, r.Events[i].Session, r.Events[i].Frame.Number, r.Events[i].Detail))
 		}
+	}
+	const most = 6 // that anybody reads
+	if more := len(list) - most; more > 0 {
+		list = append(list[:most], fmt.Sprintf("and %d more", more))
 	}
 	return list
 }

@@ -70,6 +70,9 @@ func (e *edited) double() *edited {
 	for i := range e.frames {
 		second := e.frames[i]
 		second.Time += apart
+		if i+1 < len(e.frames) {
+			second.Time = min(second.Time, max(e.frames[i].Time, e.frames[i+1].Time))
+		}
 		out.frames = append(out.frames, e.frames[i], second)
 	}
 	return out

@@ -40,6 +40,7 @@ const (
 	beforeTap = record.BeforeTap
 	afterTap  = record.AfterTap
 	answer    = record.Answer
+	unseen    = record.PlaceUnknown
 )
 
 // faults is in order: the first pattern that matches a name is its own.
@@ -70,7 +71,7 @@ var faults = []injected{
 	{"loss_after_read_resp_*", some, causes{read, timeout}, places{afterTap, answer}},
 	{"train_ring_4MB_single_loss_*", some, causes{read, timeout}, places{beforeTap, answer}},
 	// One atomic is outstanding, and neither it nor its answer leaves a gap.
-	{"loss_atomic_3pct", some, causes{timeout}, places{beforeTap, afterTap, answer, record.PlaceUnknown}},
+	{"loss_atomic_3pct", some, causes{timeout}, places{beforeTap, afterTap, answer, unseen}},
 	{"single_atomic_ack_depth1_after", some, causes{timeout}, places{afterTap, answer}},
 	{"single_atomic_ack_after", some, causes{read}, places{afterTap, answer}},
 	{"single_ack_*", some, causes{timeout}, places{answer}},
@@ -89,11 +90,12 @@ var faults = []injected{
 	{"corrupt_send_acks", some, causes{nak, timeout}, places{beforeTap, answer}},
 
 	{"loss_after_write_*", some, causes{nak, timeout}, places{afterTap}},
-	{"loss_after_send_*", some, causes{nak, timeout}, places{afterTap}},
+	// The responder was slow to answer at the end.
+	{"loss_after_send_*", some, causes{nak, timeout}, places{afterTap, answer}},
 	{"nvmeof_fio_loss_after_1pct", some, causes{nak, timeout}, places{afterTap}},
 	{"dual_vantage_write_sender", some, causes{nak, timeout}, places{afterTap}},
 	{"formats_write_onlyin", none, nil, nil},
-	{"formats_write_onlyout", some, causes{unknown}, places{afterTap}},
+	{"formats_write_onlyout", some, causes{unknown}, places{afterTap, unseen}},
 	{"formats_write_*", some, causes{nak}, places{afterTap}},
 	{"merged_both_ends_aligned", some, causes{nak}, places{afterTap}},
 	{"any_sll2_with_mirror_duplicates", some, causes{nak}, places{afterTap}},
@@ -102,9 +104,11 @@ var faults = []injected{
 	{"incast_bottleneck_drops_sw2A", some, causes{unknown}, places{beforeTap}},
 	{"vlan_two_prio_bottleneck_drops_segment", some, causes{timeout}, places{afterTap}},
 
-	{"partition_*", some, causes{timeout}, places{afterTap}},
+	// Answers to the first resend after the partition came late.
+	{"partition_*", some, causes{timeout}, places{afterTap, answer}},
 	{"icmp_unreachable_reject", some, causes{timeout}, places{afterTap}},
-	{"qp_destroyed_early", some, causes{timeout}, places{afterTap}},
+	// There is not one answer in the file.
+	{"qp_destroyed_early", some, causes{timeout, unknown}, places{afterTap, unseen}},
 	// The link was down for the requests, then for the answers.
 	{"link_flap", some, causes{timeout}, places{afterTap, answer}},
 	// Nothing is lost: the answers came too late.

@@ -20,7 +20,7 @@ type panel struct {
 type line struct {
 	label  string
 	color  string
-	dashed bool
+	rings  bool // rings at its points and no line
 	points []point
 }
 
@@ -87,26 +87,30 @@ func (l line) draw(b *strings.Builder, left, maximum float64) {
 			command = "M"
 		}
 		fmt.Fprintf(&path, "%s%.1f %.1f", command, x, y)
-		fmt.Fprintf(&dots, `<circle cx="%.1f" cy="%.1f" r="2.5" fill="%s"/>`, x, y, l.color)
+		dots.WriteString(l.dot(x, y))
 	}
-	fmt.Fprintf(b, `<path d="%s" fill="none" stroke="%s" stroke-width="1.8"%s/>`+"\n", path.String(), l.color, l.dash())
-	if !l.dashed {
-		b.WriteString(dots.String() + "\n")
+	if !l.rings {
+		fmt.Fprintf(b, `<path d="%s" fill="none" stroke="%s" stroke-width="1.8"/>`+"\n", path.String(), l.color)
 	}
+	b.WriteString(dots.String() + "\n")
 }
 
-func (l line) dash() string {
-	if l.dashed {
-		return ` stroke-dasharray="5 4"`
+// dot marks a point.
+func (l line) dot(x, y float64) string {
+	if l.rings {
+		return fmt.Sprintf(`<circle cx="%.1f" cy="%.1f" r="5.5" fill="none" stroke="%s"/>`, x, y, l.color)
 	}
-	return ""
+	return fmt.Sprintf(`<circle cx="%.1f" cy="%.1f" r="2.5" fill="%s"/>`, x, y, l.color)
 }
 
 func drawLegend(b *strings.Builder, lines []line) {
-	x := plotLeft
+	x := float64(plotLeft)
 	const y = panelHeight + 18
 	for _, l := range lines {
-		fmt.Fprintf(b, `<path d="M%d %dh26" stroke="%s" stroke-width="1.8"%s/><text x="%d" y="%d">%s</text>`+"\n", x, y-4, l.color, l.dash(), x+32, y, l.label)
-		x += 56 + 6*len(l.label)
+		if !l.rings {
+			fmt.Fprintf(b, `<path d="M%.0f %dh26" stroke="%s" stroke-width="1.8"/>`, x, y-4, l.color)
+		}
+		fmt.Fprintf(b, `%s<text x="%.0f" y="%d">%s</text>`+"\n", l.dot(x+13, y-4), x+32, y, l.label)
+		x += 56 + 6*float64(len(l.label))
 	}
 }
