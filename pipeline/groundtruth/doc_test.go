@@ -20,6 +20,9 @@ func golden(t *testing.T, name, want string) {
 	t.Helper()
 	path := filepath.Join(capturetest.Root(t), "docs", name)
 	if *update {
+		if t.Failed() {
+			t.Fatalf("docs/%s is not written", name)
+		}
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
