@@ -92,6 +92,7 @@ func groundTruthDoc(t *testing.T) string {
 	}
 	head.WriteString(body.String())
 	head.WriteString(afterDoc(t, captures))
+	head.WriteString(groundTruthRules)
 	return head.String()
 }
 

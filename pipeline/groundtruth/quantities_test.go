@@ -15,9 +15,6 @@ type quantity struct {
 	how  string
 	want func(testing.TB, *analysed) tally
 	got  func(testing.TB, *analysed) tally
-	// applies is whether the truth of a capture says anything of it; nil is
-	// always.
-	applies func(testing.TB, *analysed) bool
 }
 
 var (

@@ -115,8 +115,6 @@ func endKey(e record.Endpoint) string {
 	return flowKey(ip(e), e.QPN)
 }
 
-func (d side) reliable() bool { return d.s.Service == record.RC || d.s.Service == record.XRC }
-
 // tries counts the tries of the stream without those that an RNR NAK caused.
 func (d side) tries() int {
 	n := uint64(0)
