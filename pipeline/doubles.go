@@ -45,11 +45,12 @@ const (
 // shards with a Doubles each, find the same as one does, whoever runs which
 // shard, and the sum of the shards is the result.
 type Doubles struct {
-	recent     [doubleSets][doubleWays]recentPacket
-	points     points
-	sample     sample
-	directions [maxDirections]direction
-	unplaced   uint64 // packets of directions that found no place
+	recent          [doubleSets][doubleWays]recentPacket
+	points          points
+	sample          sample
+	directions      [maxDirections]direction
+	unplaced        uint64 // packets of directions that found no place
+	packets, copies uint64
 
 	// Packets that wait to be looked for. Each lookup is a cache miss, and
 	// several at a time take hardly longer than one.
@@ -65,8 +66,39 @@ type waitingPacket struct {
 	place uint32
 	dir   *direction
 	ref   record.FrameRef
-	copy  *track.Copy // where to say whether it is one
+	copy  *copySeen // where to say whether it is one
 }
+
+// copySeen says that a packet is the same as one before it.
+type copySeen struct {
+	dir   *direction // nil where it is not
+	apart bool       // captured at another place
+}
+
+// verdict is what that makes of the packet for who follows sessions. Where the
+// IP ID says nothing, a packet sent again looks the same: only if nearly the
+// whole direction is doubled, or all others are, it is a copy.
+func (t *Doubles) verdict(c *copySeen) track.Copy {
+	d := c.dir
+	switch {
+	case d == nil:
+		return track.NoCopy
+	case d.copies*20 >= d.packets*9:
+		return track.CopyMirror
+	case !d.hasID || d.changes*4 < d.packets:
+		if d.packets < fewPackets && t.copies*20 >= t.packets*9 && t.packets > fewPackets {
+			return track.CopyMirror
+		}
+		return track.NoCopy
+	case c.apart:
+		return track.CopyMirror
+	}
+	return track.CopyNetwork
+}
+
+// fewPackets is how many packets of a direction do not tell yet whether it is
+// doubled.
+const fewPackets = 1024
 
 // recentPacket is a packet that was seen. tag 0 is a free place.
 type recentPacket struct {
@@ -101,8 +133,9 @@ func mix(h, v uint64) uint64 {
 }
 
 // Add takes the next packet. It does not allocate and keeps nothing of p.
-// Whether the packet is a copy is written to is by the next Flush.
-func (t *Doubles) Add(p *decode.Packet, is *track.Copy) {
+// Whether the packet is a copy is written to is, which may be nil, by the next
+// Flush.
+func (t *Doubles) Add(p *decode.Packet, is *copySeen) {
 	if !p.RoCE() || p.Has&decode.HasBTH == 0 {
 		return
 	}
@@ -117,6 +150,7 @@ func (t *Doubles) Add(p *decode.Packet, is *track.Copy) {
 		return
 	}
 	d.packets++
+	t.packets++
 	if p.IPID != d.lastID {
 		d.changes++
 		d.lastID = p.IPID
@@ -162,7 +196,11 @@ func (t *Doubles) look(p *waitingPacket) {
 				oldest = r
 				break
 			}
-			*p.copy = p.dir.copied(r, p, &t.points)
+			t.copies++
+			apart := p.dir.copied(r, p, &t.points)
+			if p.copy != nil {
+				*p.copy = copySeen{p.dir, apart}
+			}
 			return
 		}
 		if r.tag == 0 || oldest.tag != 0 && r.time < oldest.time {
@@ -173,11 +211,9 @@ func (t *Doubles) look(p *waitingPacket) {
 	t.sample.look(p)
 }
 
-// copied counts p, which is the same packet as r, and says what that makes of
-// it for who follows sessions. Where the IP ID says nothing, a packet sent
-// again looks the same: only if nearly the whole direction is doubled it is a
-// copy.
-func (d *direction) copied(r *recentPacket, p *waitingPacket, points *points) track.Copy {
+// copied counts p, which is the same packet as r, and says whether it was
+// captured at another place.
+func (d *direction) copied(r *recentPacket, p *waitingPacket, points *points) (apart bool) {
 	earlier(&d.first, p.ref, d.copies > 0)
 	d.copies++
 	if at := r.place &^ placeFlags; p.place != at {
@@ -192,15 +228,7 @@ func (d *direction) copied(r *recentPacket, p *waitingPacket, points *points) tr
 		d.tripled++
 		r.place |= hadThird
 	}
-	switch {
-	case d.copies*20 >= d.packets*9:
-		return track.CopyMirror
-	case !d.hasID || d.changes*4 < d.packets:
-		return track.NoCopy
-	case p.place != r.place&^placeFlags:
-		return track.CopyMirror
-	}
-	return track.CopyNetwork
+	return p.place != r.place&^placeFlags
 }
 
 // The lowest bits of recentPacket.place.

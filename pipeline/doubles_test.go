@@ -10,14 +10,13 @@ import (
 	"github.com/rocelens/rocelens/capture/capturetest"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline"
-	"github.com/rocelens/rocelens/pipeline/track"
 )
 
 // doubles runs the detector over a capture.
 func doubles(t *testing.T, name string) pipeline.Duplicates {
 	t.Helper()
 	d := pipeline.NewDoubles()
-	packets(t, name, func(p *decode.Packet) { d.Add(p, new(track.Copy)) })
+	packets(t, name, func(p *decode.Packet) { d.Add(p, nil) })
 	return d.Result()
 }
 
@@ -90,7 +89,7 @@ func TestDoublesInShards(t *testing.T) {
 			shards[i] = pipeline.NewDoubles()
 		}
 		packets(t, name, func(p *decode.Packet) {
-			shards[(p.Src.Lo+p.Dst.Lo*3)%uint64(len(shards))].Add(p, new(track.Copy))
+			shards[(p.Src.Lo+p.Dst.Lo*3)%uint64(len(shards))].Add(p, nil)
 		})
 		var sum pipeline.Duplicates
 		for _, s := range shards {
@@ -122,7 +121,7 @@ func TestDoublesIsBounded(t *testing.T) {
 	const n = 5000
 	for i := range uint64(n) {
 		p.Src, p.Dst, p.IPID = decode.Addr{Lo: i}, decode.Addr{Lo: 2 * i}, uint16(i)
-		d.Add(&p, new(track.Copy))
+		d.Add(&p, nil)
 	}
 	r := d.Result()
 	if r.Unplaced < n-2048 || r.Unplaced == n || r.Decided() {
@@ -161,7 +160,7 @@ func TestDoublesSaysWhatDiffers(t *testing.T) {
 			if i%2 == 1 {
 				tc.change(&p)
 			}
-			d.Add(&p, new(track.Copy))
+			d.Add(&p, nil)
 		}
 		r := d.Result()
 		if len(r.Doubled) != 1 || r.Doubled[0].Differ != tc.want || (r.Doubled[0].Apart == 10) != (tc.want != 0) {
@@ -182,7 +181,7 @@ func TestDoublesFindsLaterCopies(t *testing.T) {
 			f := capture.Frame{Number: uint64(i), Input: input, Time: after + int64(i)*100}
 			p := decode.Packet{}
 			p.Frame, p.Kind, p.AddrKind, p.Has, p.PSN, p.IPID = &f, decode.KindRoCEv2, decode.AddrIPv4, decode.HasBTH, i, uint16(i)|1
-			d.Add(&p, new(track.Copy))
+			d.Add(&p, nil)
 		}
 	}
 	const n = 1_000_000
@@ -214,6 +213,6 @@ func BenchmarkDoubles(b *testing.B) {
 		p.PSN++
 		p.IPID++
 		f.Time += 1000
-		d.Add(&p, new(track.Copy))
+		d.Add(&p, nil)
 	}
 }

@@ -103,12 +103,14 @@ type worker struct {
 	conns    *cm.Tracker
 	// The packets that wait for the tracker, until it is known which of them
 	// are copies.
-	waiting [doubleBatch]track.Packet
-	n       int
+	waiting []track.Packet
+	copies  []copySeen
+	warm    bool // the first of them have been through
 }
 
 func newWorker(cfg Config) *worker {
-	return &worker{dec: decode.New(cfg.Decode), icrc: cfg.ICRC, doubles: NewDoubles(), tracker: track.New(cfg.Track), conns: cm.New(maxConns)}
+	return &worker{dec: decode.New(cfg.Decode), icrc: cfg.ICRC, doubles: NewDoubles(), tracker: track.New(cfg.Track), conns: cm.New(maxConns),
+		waiting: make([]track.Packet, 0, firstBatch), copies: make([]copySeen, 0, firstBatch)}
 }
 
 // count decodes and counts the frames of one batch. It does not allocate.
@@ -129,20 +131,28 @@ func (w *worker) count(b *capture.Batch) error {
 	return nil
 }
 
+// firstBatch is how many packets wait before the first of them is followed: of
+// directions whose IP IDs say nothing, it takes some to know whether a mirror
+// doubles them. Later doubleBatch are enough.
+const firstBatch = 64 * doubleBatch
+
 // track hands a RoCE packet to the tracker, once it is known whether it is a
 // copy.
 func (w *worker) track() {
-	t := &w.waiting[w.n]
+	n := len(w.waiting)
+	w.waiting = append(w.waiting, track.Packet{})
+	t := &w.waiting[n]
 	if !t.Read(&w.pkt) {
+		w.waiting = w.waiting[:n]
 		return
 	}
+	w.copies = append(w.copies, copySeen{})
+	w.doubles.Add(&w.pkt, &w.copies[n])
 	t.Corrupt = w.pkt.ICRCStatus == decode.ICRCBad && w.counters.Senders.computes(&w.pkt)
-	w.doubles.Add(&w.pkt, &t.Copy)
-	if cm.Is(&w.pkt) {
+	switch n++; {
+	case cm.Is(&w.pkt):
 		w.connect(t)
-		return
-	}
-	if w.n++; w.n == len(w.waiting) {
+	case n == firstBatch || w.warm && n >= doubleBatch:
 		w.follow()
 	}
 }
@@ -150,8 +160,10 @@ func (w *worker) track() {
 // connect takes a message of connection management, which is to come behind
 // the packets before it.
 func (w *worker) connect(t *track.Packet) {
+	w.doubles.Flush()
+	is := w.doubles.verdict(&w.copies[len(w.copies)-1])
 	w.follow()
-	if t.Copy != track.NoCopy || t.Corrupt {
+	if is != track.NoCopy || t.Corrupt {
 		return
 	}
 	ref := refOf(w.pkt.Frame)
@@ -163,8 +175,10 @@ func (w *worker) connect(t *track.Packet) {
 // follow lets the tracker have the packets that wait.
 func (w *worker) follow() {
 	w.doubles.Flush()
-	for i := range w.waiting[:w.n] {
+	for i := range w.waiting {
+		w.waiting[i].Copy = w.doubles.verdict(&w.copies[i])
 		w.tracker.Add(&w.waiting[i])
 	}
-	w.n = 0
+	w.warm = w.warm || len(w.waiting) == firstBatch
+	w.waiting, w.copies = w.waiting[:0], w.copies[:0]
 }

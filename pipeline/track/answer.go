@@ -34,7 +34,10 @@ func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
 		return
 	}
 	s := &f.req
-	s.heard = true
+	if !s.heard {
+		s.heard = true
+		t.nowHeard(f)
+	}
 	switch {
 	case op.class == classResponse:
 		t.response(g, f, p, op)
@@ -72,6 +75,9 @@ func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
 	s.waited = s.waited || upTo == s.pos
 	if s.rec != nil && len(s.rec.unseen) > 0 {
 		t.captureLost(f, p)
+	}
+	if s.rec != nil && s.rec.epDone != 0 && psnDiff(upTo, s.rec.episode.Range.First) > 0 {
+		t.endEpisode(f, s.rec.epDone, true)
 	}
 	t.complete(f, p, upTo, false)
 	for len(s.samples) > 0 && psnDiff(s.samples[0].psn, upTo) < 0 {
@@ -142,7 +148,8 @@ func (t *Tracker) captureLost(f *flow, p *Packet) {
 		if psnDiff(u.hi, s.acked) > 0 {
 			u.hi = s.acked
 		}
-		n := r.unseen.remove(u.lo, u.hi)
+		n := s.packetsIn(u)
+		r.unseen.remove(u.lo, u.hi)
 		r.missing.remove(u.lo, u.hi)
 		back := uint32(0)
 		r.gone = removeFrom(r.gone, u.lo, u.hi, func() { back++ })
@@ -158,6 +165,26 @@ func (t *Tracker) captureLost(f *flow, p *Packet) {
 			r.sign = 0
 		}
 	}
+}
+
+// packetsIn is how many requests there were in a range that the tap did not
+// see: one a PSN, and one for a READ, whose responses it saw.
+func (s *stream) packetsIn(u span) uint32 {
+	n := u.len()
+	kept := s.rec.reads[:0]
+	for _, read := range s.rec.reads {
+		one := spans{u}
+		switch k := one.overlap(read.lo, read.hi); {
+		case k == 0:
+			kept = append(kept, read)
+		case psnDiff(read.lo, u.lo) >= 0:
+			n -= k - 1
+		default: // its beginning is counted
+			n -= k
+		}
+	}
+	s.rec.reads = kept
+	return n
 }
 
 // nak takes a NAK of any code.

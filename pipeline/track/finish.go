@@ -16,6 +16,7 @@ func (t *Tracker) settle(f *flow) {
 			t.release(f)
 		}
 	}
+	t.settleCopies(f)
 	s := &f.req
 	r := s.rec
 	if r == nil {
@@ -33,13 +34,22 @@ func (t *Tracker) settle(f *flow) {
 	}
 }
 
+// settleCopies takes the copies for the mirror's where nearly all of the flow
+// is doubled.
+func (t *Tracker) settleCopies(f *flow) {
+	if b := f.trouble; b != nil && b.duplicates.Network > 0 && 10*(b.duplicates.Network+b.duplicates.Capture) >= 9*f.packets {
+		b.duplicates.Capture += b.duplicates.Network
+		b.duplicates.Network = 0
+	}
+}
+
 // gaveUp looks whether the requester stopped for good while it sent the same
 // packet again and again.
 func (t *Tracker) gaveUp(f *flow) {
 	s := &f.req
 	r := s.rec
 	l := &r.last
-	if l.n < 2 || l.spacing == 0 || t.now-s.last < 3*l.spacing {
+	if l.n < 2 || l.spacing == 0 || 2*(t.now-s.last) < 5*l.spacing {
 		return
 	}
 	x := record.RetryExhausted{

@@ -27,6 +27,9 @@ type recovery struct {
 	nextNak  uint8
 	beyond   beyondSeen
 
+	reads   []span    // READs that were not seen, by their responses
+	unheard []unheard // tries judged before any answer was seen
+
 	corrupt []uint32 // PSNs that corrupt packets of this pass claimed
 
 	try     *record.Try
@@ -36,6 +39,7 @@ type recovery struct {
 	episode *record.Episode
 	epMax   uint32
 	epTime  int64
+	epDone  int64 // when the position reached the old maximum, 0 before
 	epFrame record.FrameRef
 	sign    int64 // first sign of the trouble, 0 without one
 
@@ -52,6 +56,15 @@ type echo struct {
 	acked   uint32 // what the last acknowledgement said
 	acks    uint32 // how often it said so
 }
+
+// unheard is a try of which it is not known yet whether the tap sees answers.
+type unheard struct {
+	try     *record.Try
+	episode *record.Episode
+}
+
+// maxUnheard bounds them.
+const maxUnheard = 64
 
 // tryLead is what the try that is under way needs until it is reported.
 type tryLead struct {

@@ -102,6 +102,11 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 	r := s.resp
 	i := s.owedAt(p.PSN)
 	if r == nil || i < 0 {
+		if s.rec != nil && s.rec.unseen.has(p.PSN) {
+			t.unseenRead(f, p, op)
+			g.goodput += uint64(p.Payload)
+			return
+		}
 		if r != nil && r.begun && psnDiff(p.PSN, r.max) < 0 {
 			g.bad().responses.Retransmitted++ // of one that is complete
 		} else {
@@ -154,6 +159,28 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 	if next == hi || op.ends() {
 		t.completeOwed(f, p, i)
 	}
+}
+
+// maxReads bounds the READs that are known by their responses alone.
+const maxReads = 1 << 10
+
+// unseenRead takes a response to a READ or an atomic that the tap did not see.
+func (t *Tracker) unseenRead(f *flow, p *Packet, op *operation) {
+	rec := f.req.rec
+	next := psnAdd(p.PSN, 1)
+	if last := len(rec.reads) - 1; last >= 0 && rec.reads[last].hi == p.PSN && !op.begins() {
+		rec.reads[last].hi = next
+	} else {
+		if len(rec.reads) == maxReads {
+			rec.reads = rec.reads[:copy(rec.reads, rec.reads[1:])]
+		}
+		rec.reads = append(rec.reads, span{p.PSN, next})
+	}
+	if op.ends() {
+		t.acknowledge(f, p, next)
+		return
+	}
+	t.acknowledge(f, p, rec.reads[len(rec.reads)-1].lo)
 }
 
 // skipResponses notes the responses from first on that p jumped over.

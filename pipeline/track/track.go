@@ -215,6 +215,9 @@ func (t *Tracker) Close(end int64) (sessions []record.Session, events []record.E
 	slices.SortStableFunc(t.events, func(a, b event) int { return cmp.Compare(a.time, b.time) })
 	for i := range t.events {
 		e := &t.events[i]
+		if _, is := e.detail.(record.Duplicate); is && e.stream.trouble.duplicates.Network == 0 {
+			continue // they were the mirror's
+		}
 		ev := record.Event{Time: e.time, Frame: e.frame, Count: 1, Detail: e.detail}
 		switch {
 		case e.stream != nil:

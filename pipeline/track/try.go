@@ -66,6 +66,7 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	s.passes++
 	s.dropSamples(from)
 
+	r.epDone = 0
 	if r.episode == nil {
 		r.episode = &record.Episode{Cause: try.Cause, Place: try.Place, Range: record.Range{First: from}}
 		r.epMax, r.epFrame = s.max, p.ref()
@@ -85,6 +86,9 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	r.episode.Tries++
 	try.Number = r.episode.Tries
 	r.try, r.tryTime, r.tryMax, r.lead = try, p.Time, s.max, tryLead{frame: p.ref(), open: true}
+	if try.Cause == record.CauseUnknown && len(r.unheard) < maxUnheard {
+		r.unheard = append(r.unheard, unheard{try, r.episode})
+	}
 	r.echo = echo{}
 	if op.class == classRequest && try.Cause == record.CauseTimeout && (try.Place == record.AfterTap || try.Place == record.PlaceUnknown) {
 		r.echo = echo{try: try, episode: r.episode, from: from, max: s.max}
@@ -171,6 +175,9 @@ func (t *Tracker) cause(f *flow, p *Packet, op *operation, psn uint32) (record.C
 	if r.beyond.valid && r.beyond.pass == s.passes && r.beyond.psn == psn && p.Time-r.beyond.time <= half {
 		return record.CauseRead, p.Time - r.beyond.time, true
 	}
+	if x := s.resp; x != nil && op.class == classOwing && psnDiff(x.max, psnAdd(psn, 1)) > 0 && p.Time-x.time <= half {
+		return record.CauseRead, p.Time - x.time, true // it went by here, and got lost behind the tap
+	}
 	if s.heard {
 		return record.CauseTimeout, 0, false
 	}
@@ -213,8 +220,34 @@ func (t *Tracker) caughtUp(f *flow, p *Packet) {
 	}
 	t.endTry(f, mode)
 	if r.episode != nil && psnDiff(s.pos, r.epMax) >= 0 {
-		t.endEpisode(f, p.Time, true)
+		if !s.heard || s.hasAcked && psnDiff(s.acked, r.episode.Range.First) > 0 {
+			t.endEpisode(f, p.Time, true)
+			return
+		}
+		r.epDone = p.Time // an answer ends it, or another try goes on with it
 	}
+}
+
+// nowHeard judges again the tries before the first answer was seen.
+func (t *Tracker) nowHeard(f *flow) {
+	r := f.req.rec
+	if r == nil || len(r.unheard) == 0 {
+		return
+	}
+	b := f.bad()
+	for _, u := range r.unheard {
+		b.tries[record.CauseUnknown]--
+		b.tries[record.CauseTimeout]++
+		b.silenceTime += u.try.Silence
+		u.try.Cause = record.CauseTimeout
+		if u.episode != nil && u.try.Number == 1 {
+			u.episode.Cause = record.CauseTimeout
+		}
+		if u.try.Place == record.PlaceUnknown {
+			t.movePlace(f, &echo{try: u.try, episode: u.episode}, record.AfterTap)
+		}
+	}
+	r.unheard = nil
 }
 
 // endTry reports the try that is under way.
@@ -250,7 +283,7 @@ func (t *Tracker) endEpisode(f *flow, now int64, recovered bool) {
 	e.Took = now - r.epTime
 	e.Recovered = recovered
 	t.emitAt(f, r.epFrame, e)
-	r.episode, r.sign = nil, 0
+	r.episode, r.epDone, r.sign = nil, 0, 0
 }
 
 // silence notes a pause that no step back explains, ended by p: one much longer
