@@ -102,7 +102,7 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 	r := s.resp
 	i := s.owedAt(p.PSN)
 	if r == nil || i < 0 {
-		if s.rec != nil && s.rec.unseen.has(p.PSN) {
+		if psnDiff(p.PSN, s.max) >= 0 || s.rec != nil && s.rec.unseen.has(p.PSN) {
 			t.unseenRead(f, p, op)
 			g.goodput += uint64(p.Payload)
 			return
@@ -166,7 +166,7 @@ const maxReads = 1 << 10
 
 // unseenRead takes a response to a READ or an atomic that the tap did not see.
 func (t *Tracker) unseenRead(f *flow, p *Packet, op *operation) {
-	rec := f.req.rec
+	rec := f.req.recovery()
 	next := psnAdd(p.PSN, 1)
 	if last := len(rec.reads) - 1; last >= 0 && rec.reads[last].hi == p.PSN && !op.begins() {
 		rec.reads[last].hi = next
