@@ -1,0 +1,172 @@
+package scenario
+
+// finish completes the truth when the simulation has ended.
+func (s *simulation) finish() {
+	t := s.truth
+	n := &s.spec.Network
+	t.Network = NetworkTruth{
+		Speed: n.Speed, LatencyA: int64(n.LatencyA), LatencyB: int64(n.LatencyB), Vantage: vantage(n),
+		IPID: ipidName(n),
+	}
+	spec := &s.spec.Tap
+	lost := t.Tap.Lost
+	t.Tap = TapTruth{
+		Direction: [...]string{"both", "a_to_b", "b_to_a"}[spec.Only], Tunnel: string(spec.Tunnel), VLAN: spec.VLAN,
+		Priority: spec.Priority, Snaplen: spec.Snaplen, Sample: spec.Sample, Twice: string(spec.Twice),
+		Copies: t.Tap.Copies, Lost: lost, Counted: spec.CountDrops,
+	}
+	if spec.From > 0 {
+		t.Tap.From = stamp(int64(spec.From))
+	}
+	if spec.To > 0 {
+		t.Tap.To = stamp(int64(spec.To))
+	}
+	t.SessionCount = len(s.sessions)
+	for _, se := range s.sessions {
+		if se.truth.State == "open" {
+			se.truth.End = stamp(s.now)
+		}
+		if se.truth.State == "failed" {
+			t.Totals.SessionsFailed++
+		}
+		for _, st := range se.streams {
+			st.finish()
+			t.Totals.add(st.truth)
+		}
+	}
+}
+
+func vantage(n *Network) string {
+	const much = 4 // times nearer
+	switch {
+	case n.LatencyA*much <= n.LatencyB:
+		return "requester"
+	case n.LatencyB*much <= n.LatencyA:
+		return "responder"
+	}
+	return "between"
+}
+
+func ipidName(n *Network) string {
+	if n.IPv6 || n.RoCEv1 {
+		return "none"
+	}
+	return [...]string{"rising", "zero", "constant"}[n.IPID]
+}
+
+func (st *stream) finish() {
+	t := st.truth
+	t.PSNs = st.req.max
+	t.NextPSN = st.sess.wirePSN(st.index, st.req.max)
+	for _, try := range t.Tries {
+		if try.Frame == 0 {
+			try.Why = "none of its packets was captured"
+		}
+		if !try.Visible && try.PlaceVisible {
+			try.hide("the try itself does not show")
+		}
+	}
+	for _, e := range t.Episodes {
+		for _, i := range e.Tries {
+			e.Visible = e.Visible || t.Tries[i].Visible
+		}
+	}
+	for _, l := range t.Drops {
+		st.show(l)
+	}
+	for _, l := range t.Corruptions {
+		st.show(l)
+	}
+	for _, m := range t.CaptureLosses {
+		m.Visible = m.kind == kindRequest && st.tap.ends[m.Pass] > m.psn && !st.wentBack(m.Pass, m.last-1, false)
+	}
+}
+
+// wentBack says whether the requester, after a pass, went back to a PSN or
+// before it, and, if visibly is set, whether that shows.
+func (st *stream) wentBack(pass int, psn uint64, visibly bool) bool {
+	for _, t := range st.truth.Tries[min(pass, len(st.truth.Tries)):] {
+		if t.r <= psn && (t.Visible || !visibly) {
+			return true
+		}
+	}
+	return false
+}
+
+// show says whether the capture can show a loss.
+func (st *stream) show(l *Loss) {
+	switch {
+	case l.kind == kindCNP || l.kind == kindMAD:
+		l.Why = "nothing follows from it"
+	case l.kind == kindAnswer && isResponse(l.Op) && l.Where == BeforeTap:
+		if l.Visible = st.wentBack(l.Pass, l.psn, true); !l.Visible {
+			l.Why = "it was not asked for again"
+		}
+	case l.kind == kindAnswer:
+		l.Why = "of an answer only what the requester does about it shows"
+	case l.Where == AfterTap:
+		for _, n := range st.truth.NAKs {
+			l.Visible = l.Visible || n.Code == syndromeNAK && !n.Quirk && n.Frame > 0 && n.PSN == l.PSN
+		}
+		if !l.Visible {
+			l.Why = "no NAK names it"
+		}
+	case st.tap.ends[l.Pass] <= l.psn:
+		l.Why = "nothing after it in its pass was captured"
+	case !st.req.reliable():
+		l.Visible = true
+	case !st.wentBack(l.Pass, l.psn, true):
+		l.Why = "the requester did not visibly go back for it"
+	default:
+		l.Visible = true
+	}
+}
+
+// add adds a stream to the sums.
+func (t *Totals) add(st *StreamTruth) {
+	t.RequestsSeen += st.Seen.Requests
+	t.AnswersSeen += st.Seen.Answers
+	t.FirstSeen += st.Seen.First
+	t.Fills += st.Seen.Fills
+	t.Repeats += st.Seen.Repeats
+	t.Late += st.Seen.Late
+	t.CorruptSeen += st.Seen.Corrupt
+	t.NetworkCopies += st.Seen.Copies
+	t.CaptureLosses += uint64(len(st.CaptureLosses))
+	t.Episodes += uint64(len(st.Episodes))
+	t.Tries += uint64(len(st.Tries))
+	t.CNPs += uint64(len(st.CNPs))
+	for _, x := range st.Tries {
+		t.Wasted += uint64(x.Wasted)
+		t.TriesVisible += count(x.Visible)
+	}
+	for _, l := range st.Drops {
+		t.DropsBefore += count(l.Where == BeforeTap)
+		t.DropsAfter += count(l.Where == AfterTap)
+	}
+	for _, n := range st.NAKs {
+		if n.Timer != 0 {
+			t.RNRs++
+			t.RNRsSeen += count(n.Frame != 0)
+		} else if n.Code == syndromeNAK {
+			t.NAKs++
+			t.NAKsSeen += count(n.Frame != 0)
+		}
+	}
+	for _, h := range st.CE {
+		t.CESeen += count(h.Where == BeforeTap && h.Frame != 0)
+	}
+	for _, c := range st.CNPs {
+		t.CNPsSeen += count(c.Frame != 0)
+	}
+	for _, m := range st.Messages {
+		t.MessagesDone += count(m.Done)
+	}
+}
+
+func count(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
