@@ -19,6 +19,7 @@ func (st *stream) congestion(p *packet) {
 	se := st.sess
 	s := se.s
 	mine := 1 - p.from // side of the receiver
+	se.counters(mine).ECNMarked++
 	q := se.qps[mine]
 	if s.now-q.lastCNP < int64(se.spec.Responder.CNPInterval) {
 		return
@@ -31,6 +32,7 @@ func (st *stream) congestion(p *packet) {
 	s.at(s.now+int64(se.spec.Responder.Delay), func() {
 		cnp.cnp = &CNP{From: sideName(mine), Time: stamp(s.now), Answers: cnp.answers}
 		st.truth.CNPs = append(st.truth.CNPs, cnp.cnp)
+		se.counters(mine).CNPSent++
 		s.transmit(cnp)
 	})
 }
@@ -40,6 +42,7 @@ func (st *stream) slowDown(p *packet) {
 	side := 1 - p.from
 	q := st.sess.qps[side]
 	q.slow++
+	st.sess.counters(side).CNPHandled++
 	q.share = max(leastShare, q.share/2)
 	st.rate(q.share, "cnp")
 	st.speedUp(q, q.slow)

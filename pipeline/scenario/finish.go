@@ -58,12 +58,10 @@ func (st *stream) finish() {
 	t := st.truth
 	t.PSNs = st.req.max
 	t.NextPSN = st.sess.wirePSN(st.index, st.req.max)
+	t.UnackedPSN = st.sess.wirePSN(st.index, st.req.una)
 	for _, try := range t.Tries {
 		if try.Frame == 0 {
 			try.Why = "none of its packets was captured"
-		}
-		if !try.Visible && try.PlaceVisible {
-			try.hide("the try itself does not show")
 		}
 	}
 	for _, e := range t.Episodes {
@@ -77,8 +75,17 @@ func (st *stream) finish() {
 	for _, l := range t.Corruptions {
 		st.show(l)
 	}
+	for _, try := range t.Tries {
+		switch {
+		case !try.PlaceVisible:
+		case !try.Visible:
+			try.hide("the try itself does not show")
+		case try.edge && try.LostVisible+try.LostDeduced == 0:
+			try.hide("the pass before was captured up to the end of a message")
+		}
+	}
 	for _, m := range t.CaptureLosses {
-		m.Visible = m.kind == kindRequest && st.tap.ends[m.Pass] > m.psn && !st.wentBack(m.Pass, m.last-1, false)
+		m.Visible = m.kind == kindRequest && st.tap.gap(m.Pass, m.psn, m.order) && !st.wentBack(m.Pass, m.last-1, false)
 	}
 }
 
@@ -106,20 +113,44 @@ func (st *stream) show(l *Loss) {
 		l.Why = "of an answer only what the requester does about it shows"
 	case l.Where == AfterTap:
 		for _, n := range st.truth.NAKs {
-			l.Visible = l.Visible || n.Code == syndromeNAK && !n.Quirk && n.Frame > 0 && n.PSN == l.PSN
+			l.Visible = l.Visible || n.Code == syndromeNAK && !n.Quirk && n.Frame > 0 && n.PSN == l.PSN && n.Pass == l.Pass
 		}
 		if !l.Visible {
 			l.Why = "no NAK names it"
 		}
-	case st.tap.ends[l.Pass] <= l.psn:
-		l.Why = "nothing after it in its pass was captured"
+	case l.Visible:
 	case !st.req.reliable():
-		l.Visible = true
-	case !st.wentBack(l.Pass, l.psn, true):
-		l.Why = "the requester did not visibly go back for it"
+		if l.Visible = st.tap.gap(l.Pass, l.psn, l.order); !l.Visible {
+			l.Why = "nothing after it was captured, or nothing before it"
+		}
+	case st.deduced(l):
+		l.Deduced = true
+		st.truth.Tries[l.Pass].LostDeduced++
+		l.Why = "the step back that ends its pass was captured from beyond it on; a NAK gives it away"
+	case !st.tap.gap(l.Pass, l.psn, l.order):
+		l.Why = "nothing after it in its pass was captured, or nothing before it"
 	default:
-		l.Visible = true
+		l.Why = "the requester did not visibly go back for it"
 	}
+}
+
+// deduced says whether a loss ahead of the tap that no gap shows is named by a
+// NAK that was captured: because the packet that repairs it was lost too, or
+// because it is that packet.
+func (st *stream) deduced(l *Loss) bool {
+	if l.Pass >= len(st.truth.Tries) {
+		return false
+	}
+	for _, n := range st.truth.NAKs {
+		if n.Code == syndromeNAK && !n.Quirk && n.Frame > 0 && n.PSN == l.PSN && n.Pass == l.Pass {
+			return true
+		}
+	}
+	if l.Pass == 0 {
+		return false
+	}
+	try := st.truth.Tries[l.Pass-1]
+	return try.AtTap == causeNAK && try.Frame != 0 && try.NAKPSN == l.PSN
 }
 
 // add adds a stream to the sums.

@@ -25,7 +25,6 @@ func (st *stream) judge(t *Try, to uint64, pass int, trigger *packet) {
 		t.AtTap = causeTimeout
 	}
 	var answerBefore bool
-	end := st.tap.ends[pass]
 	for _, list := range [][]*Loss{st.truth.Drops, st.truth.Corruptions} {
 		for _, l := range list {
 			if l.Pass != pass || l.psn < to {
@@ -40,9 +39,6 @@ func (st *stream) judge(t *Try, to uint64, pass int, trigger *packet) {
 			case l.kind != kindRequest:
 			case l.Where == BeforeTap:
 				t.LostBefore++
-				if l.psn < end {
-					t.LostVisible++
-				}
 			default:
 				t.LostAfter++
 			}
@@ -54,9 +50,7 @@ func (st *stream) judge(t *Try, to uint64, pass int, trigger *packet) {
 		t.Place = placeRefused
 	case t.LostBefore > 0:
 		t.Place = string(BeforeTap)
-		if t.LostVisible == 0 && st.tap.edge[pass] {
-			t.hide("the pass was captured up to the end of a message")
-		}
+		t.edge = st.tap.edge[pass]
 	case t.LostAfter > 0:
 		t.Place = string(AfterTap)
 		if t.AtTap != causeNAK {
@@ -66,6 +60,9 @@ func (st *stream) judge(t *Try, to uint64, pass int, trigger *packet) {
 		t.Place = string(st.lostOnce(to)) // in an earlier pass, and not sent again since
 	case answerBefore:
 		t.Place = string(BeforeTap)
+		if st.tap.answer <= to {
+			t.hide("no later answer was captured before the step back")
+		}
 	case t.LostAnswers > 0:
 		t.Place = placeAnswer
 	case st.reordered(pass, to):
@@ -74,6 +71,9 @@ func (st *stream) judge(t *Try, to uint64, pass int, trigger *packet) {
 		t.Place = placeAnswer // late
 	default:
 		t.Place = placeUnknown
+	}
+	if t.Place == placeAnswer && st.tap.answer <= to {
+		t.hide("no answer to what was sent again was captured before the step back")
 	}
 	if !answersSeen && t.Place != string(BeforeTap) {
 		t.hide("answers were not captured")

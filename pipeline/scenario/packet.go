@@ -32,6 +32,7 @@ type packet struct {
 	order   uint64
 	resend  bool
 	resumed bool // a READ asked for again from its middle
+	copyOf  *Hit // of a duplicate made ahead of the tap
 	nth     int  // how often this PSN was sent before, as a request or as an answer
 	msg     int  // index into the stream's messages
 	last    bool // ends its message

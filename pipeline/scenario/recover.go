@@ -37,6 +37,7 @@ func (r *requester) expire() {
 	}
 	r.retries--
 	r.awaiting = false
+	r.st.sess.counters(r.st.index).LocalAckTimeout++
 	r.stepBack(r.una, causeTimeout, nil)
 }
 
@@ -54,14 +55,17 @@ func (r *requester) receive(p *packet) {
 	if r.stopped {
 		return
 	}
+	n := r.st.sess.counters(r.st.index)
 	switch oper := p.op & 0x1f; {
 	case oper != opAcknowledge:
 		r.response(p)
 	case p.syndrome == syndromeACK:
 		r.acknowledge(p.psn+1, p)
 	case p.syndrome == syndromeNAK:
+		n.PacketSeqErr++
 		r.sequenceNAK(p)
 	case p.syndrome&0xe0 == syndromeRNR:
+		n.RNRNAKRetryErr++
 		r.rnrNAK(p)
 	default:
 		r.acknowledge(p.psn, p)
@@ -130,6 +134,7 @@ func (r *requester) implied(e uint64, p *packet) {
 		return
 	}
 	r.awaiting = true
+	r.st.sess.counters(r.st.index).ImpliedNAKSeqErr++
 	r.later(int64(r.cfg.React), func() { r.retry(e, causeRead, p) })
 }
 

@@ -7,13 +7,13 @@ import (
 // message is a request message that was posted.
 type message struct {
 	Message
-	index   int
-	first   uint64 // its first PSN
-	psns    uint64 // how many it takes
-	va      uint64
-	key     uint32
-	truth   *MessageTruth
-	arrived bool // at the responder, whole
+	index int
+	first uint64 // its first PSN
+	psns  uint64 // how many it takes
+	va    uint64
+	key   uint32
+	truth *MessageTruth
+	came  uint64 // packets that arrived, of a service without acknowledgements
 }
 
 func (m *message) last() uint64 { return m.first + m.psns - 1 }
@@ -186,9 +186,6 @@ func (r *requester) allSent() {
 		return
 	}
 	r.una = r.next
-	for _, m := range r.msgs {
-		m.truth.Done = true
-	}
 	r.st.sess.maybeDone()
 }
 

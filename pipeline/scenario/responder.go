@@ -39,8 +39,11 @@ func newResponder(st *stream) *responder {
 func (r *responder) side() int { return 1 - r.st.index }
 
 func (r *responder) receive(p *packet) {
+	n := r.counters()
 	switch {
-	case r.dead || !r.st.req.reliable():
+	case r.dead:
+	case !r.st.req.reliable():
+		r.deliver(p)
 	case p.psn == r.expected:
 		r.accept(p)
 		for q := r.kept[r.expected]; q != nil && !r.nak; q = r.kept[r.expected] {
@@ -51,10 +54,24 @@ func (r *responder) receive(p *packet) {
 			r.sequenceNAK(p, false) // the next gap
 		}
 	case p.psn > r.expected:
+		n.OutOfSequence++
 		r.beyond(p)
 	default:
+		n.DuplicateRequest++
 		r.duplicate(p)
 	}
+}
+
+func (r *responder) counters() *Counters { return r.st.sess.counters(r.side()) }
+
+// deliver takes a packet of a service that answers nothing. A message is done
+// when all of it came.
+func (r *responder) deliver(p *packet) {
+	m := r.st.req.msgs[p.msg]
+	if !p.copied {
+		m.came++
+	}
+	m.truth.Done = m.came >= m.psns
 }
 
 // accept takes the packet that is expected.
@@ -71,10 +88,10 @@ func (r *responder) accept(p *packet) {
 		}
 	}
 	r.expected += p.psns
+	r.executed(m, p)
 	r.nak, r.refused = false, false
 	if p.last {
 		r.msn++
-		m.arrived = true
 	}
 	switch {
 	case m.Kind == Read:
@@ -97,6 +114,7 @@ func (r *responder) refuses(p *packet) bool {
 			continue
 		}
 		r.refusal[p.msg]++
+		r.counters().OutOfBuffer++
 		r.nak, r.refused = true, true
 		r.negative(p, syndromeRNR|x.Timer, p.psn, false)
 		return true
@@ -134,11 +152,25 @@ func (r *responder) duplicate(p *packet) {
 	m := r.st.req.msgs[p.msg]
 	switch {
 	case m.Kind == Read:
+		r.executed(m, p)
 		r.read(p)
 	case m.atomic():
 		r.add(r.make(p, opAtomicAck, p.psn))
 	default:
 		r.acknowledge(p)
+	}
+}
+
+// executed counts what the card counts.
+func (r *responder) executed(m *message, p *packet) {
+	n := r.counters()
+	switch {
+	case m.Kind == Read:
+		n.ReadRequests++
+	case m.atomic():
+		n.AtomicRequests++
+	case p.start && (m.Kind == Write || m.Kind == WriteImm):
+		n.WriteRequests++
 	}
 }
 
@@ -184,7 +216,7 @@ func (r *responder) acknowledge(p *packet) {
 func (r *responder) negative(p *packet, syndrome uint8, psn uint64, quirk bool) {
 	a := r.make(p, opAcknowledge, psn)
 	a.syndrome = syndrome
-	a.nak = &NAK{Code: syndrome, PSN: r.st.sess.wirePSN(r.st.index, psn), Quirk: quirk}
+	a.nak = &NAK{Code: syndrome, Pass: p.pass, PSN: r.st.sess.wirePSN(r.st.index, psn), Quirk: quirk}
 	if syndrome&0xe0 == syndromeRNR {
 		a.nak.Timer = rnrTimer(syndrome & 0x1f)
 	}

@@ -3,22 +3,29 @@ package scenario
 // tapStream is what the tap has seen of a stream: the words of the truth
 // (position, maximum, fill, repeat) with the requester's own marks instead of
 // conclusions.
+//
+// A READ's PSNs are one step: what it takes is in its request.
 type tapStream struct {
 	started bool
 	pos     uint64 // one past the last request
 	max     uint64
 	pass    int            // the requester's, of the newest request
 	order   uint64         // of the newest request
+	oldest  uint64         // order of the first one
 	tapPass int            // steps back that showed
 	seen    map[uint64]int // tapPass in which a PSN was last seen, + 1
 	// ends is, for each of the requester's passes, one past the highest PSN
 	// seen; edge whether that ended a message.
 	ends    map[int]uint64
+	missing []span // jumped over in this pass, as far as the tap knows
 	edge    map[int]bool
 	answer  uint64 // of answers: one past the highest
 	rnrPass int    // the pass in which an RNR NAK was captured, + 1
 	rnrPSN  uint64
 }
+
+// span is some PSNs, without the last one.
+type span struct{ from, to uint64 }
 
 func (t *tapStream) init() {
 	t.seen = make(map[uint64]int)
@@ -32,6 +39,9 @@ func (se *session) seen(p *packet) {
 		h.Time, h.Frame = stamp(se.s.now), p.frame
 	}
 	p.hits = nil
+	if p.copyOf != nil {
+		p.copyOf.Copy = p.frame
+	}
 	if p.damage != nil {
 		p.damage.Frame = p.frame
 	}
@@ -56,7 +66,7 @@ func (se *session) seen(p *packet) {
 func (se *session) missed(p *packet) {
 	st := se.streams[p.stream]
 	st.truth.CaptureLosses = append(st.truth.CaptureLosses, &Missed{
-		Kind: p.kind.String(), PSN: p.wirePSN(), Pass: p.pass, Time: stamp(se.s.now), psn: p.psn, kind: p.kind, last: p.psn + p.psns,
+		Kind: p.kind.String(), PSN: p.wirePSN(), Pass: p.pass, Time: stamp(se.s.now), psn: p.psn, kind: p.kind, last: p.psn + p.psns, order: p.order,
 	})
 }
 
@@ -83,6 +93,9 @@ func (st *stream) seenRequest(p *packet) {
 		return
 	}
 	t.order = p.order
+	if t.oldest == 0 {
+		t.oldest = p.order
+	}
 	if p.pass > t.pass {
 		st.stepSeen(p, now)
 	}
@@ -107,6 +120,9 @@ func (st *stream) seenRequest(p *packet) {
 			seen.Resumed++
 		}
 		st.sentAgain(p, true, before)
+	}
+	if t.started && p.psn > t.pos && (p.psn != t.max || t.pos == t.max) {
+		t.missing = append(t.missing, span{t.pos, p.psn})
 	}
 	t.mark(p)
 	t.pos = p.psn + p.psns
@@ -138,9 +154,40 @@ func (st *stream) stepSeen(p *packet, now int64) {
 		try.Why = "nothing from its first captured packet on was captured before"
 	default:
 		try.Visible = true
+		try.LostVisible = st.showLosses(p.psn, p.pass)
+		t.missing = t.missing[:0]
 		t.tapPass++
 	}
 	t.pass = p.pass
+}
+
+// showLosses marks the losses that a step back to a PSN gives away: what was
+// jumped over in the pass that it ends, from that PSN on. pass is the one that
+// begins. It says how many.
+func (st *stream) showLosses(to uint64, pass int) int {
+	n := 0
+	for _, m := range st.tap.missing {
+		for psn := max(m.from, to); psn < m.to; psn++ {
+			if l := st.lastLoss(psn, pass); l != nil && !l.Visible {
+				l.Visible = true
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// lastLoss is the latest loss of a request ahead of the tap in an earlier pass.
+func (st *stream) lastLoss(psn uint64, pass int) *Loss {
+	var last *Loss
+	for _, list := range [][]*Loss{st.truth.Drops, st.truth.Corruptions} {
+		for _, l := range list {
+			if l.kind == kindRequest && l.Where == BeforeTap && l.psn == psn && l.Pass < pass && (last == nil || last.order < l.order) {
+				last = l
+			}
+		}
+	}
+	return last
 }
 
 // sentAgain counts a packet of a pass beyond the first one.
@@ -204,4 +251,10 @@ func (st *stream) complete(from, to uint64, now int64, frame uint64) {
 			m.Latency = m.End - m.Start
 		}
 	}
+}
+
+// gap says whether a request's absence shows: something before it and something
+// beyond it in its pass were captured.
+func (t *tapStream) gap(pass int, psn, order uint64) bool {
+	return t.ends[pass] > psn && t.oldest != 0 && t.oldest < order
 }

@@ -63,11 +63,7 @@ func newSession(s *simulation, id int) *session {
 			info.UDPPort = se.ports[i]
 		}
 		se.qps[i] = &qp{share: 1, lastCNP: -1 << 62}
-		st := &stream{sess: se, index: i, start: side.StartPSN & psnMask, truth: &StreamTruth{
-			Requester: sideName(i), StartPSN: side.StartPSN & psnMask,
-			Messages: []*MessageTruth{}, Drops: []*Loss{}, Corruptions: []*Loss{}, Duplicates: []*Hit{}, Reorders: []*Hit{},
-			CaptureLosses: []*Missed{}, Tries: []*Try{}, Episodes: []*Episode{}, NAKs: []*NAK{}, CE: []*Hit{}, CNPs: []*CNP{},
-		}}
+		st := &stream{sess: se, index: i, start: side.StartPSN & psnMask, truth: newStreamTruth(i, side.StartPSN&psnMask)}
 		st.tap.init()
 		st.req = newRequester(st)
 		st.resp = newResponder(st)
@@ -76,6 +72,23 @@ func newSession(s *simulation, id int) *session {
 	}
 	s.truth.Sessions = append(s.truth.Sessions, se.truth)
 	return se
+}
+
+// counters are those of one side.
+func (se *session) counters(side int) *Counters {
+	if side == 0 {
+		return &se.truth.A.Counters
+	}
+	return &se.truth.B.Counters
+}
+
+// newStreamTruth is a truth whose lists are empty, and not null in JSON.
+func newStreamTruth(requester int, start uint32) *StreamTruth {
+	return &StreamTruth{
+		Requester: sideName(requester), StartPSN: start, NextPSN: start, UnackedPSN: start,
+		Messages: []*MessageTruth{}, Drops: []*Loss{}, Corruptions: []*Loss{}, Duplicates: []*Hit{}, Reorders: []*Hit{},
+		CaptureLosses: []*Missed{}, Tries: []*Try{}, Episodes: []*Episode{}, NAKs: []*NAK{}, CE: []*Hit{}, CNPs: []*CNP{},
+	}
 }
 
 func sideName(i int) string { return string(rune('a' + i)) }
@@ -150,6 +163,7 @@ func (se *session) end(state, why string) {
 // receive is called with what arrives at the end of the wire.
 func (se *session) receive(p *packet) {
 	if p.corrupt {
+		se.counters(1-p.from).ICRCErrors++
 		return // as if it had never come
 	}
 	st := se.streams[p.stream]

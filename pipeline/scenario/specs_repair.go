@@ -21,8 +21,12 @@ func repairScenarios() []Scenario {
 			})
 		}},
 		{Name: "silence", About: "nothing gets through for 40 ms, ahead of the tap, and then all goes on", spec: func(o Options) *Spec {
-			return with(specOf(o, Work{Messages: times(40, Message{Write, 8 * kib}), Every: 10 * us},
-				Fault{Action: Drop, Where: BeforeTap, Subject: Everything, Index: All, Transmission: All, From: 150 * us, To: 40 * ms}), func(*Spec) {})
+			return specOf(o, Work{Messages: times(40, Message{Write, 8 * kib}), Every: 10 * us},
+				Fault{Action: Drop, Where: BeforeTap, Subject: Everything, Index: All, Transmission: All, From: 150 * us, To: 40 * ms})
+		}},
+		{Name: "silence_after", About: "nothing gets through for 40 ms, behind the tap, and then all goes on", spec: func(o Options) *Spec {
+			return specOf(o, Work{Messages: times(40, Message{Write, 8 * kib}), Every: 10 * us},
+				Fault{Action: Drop, Where: AfterTap, Subject: Everything, Index: All, Transmission: All, From: 150 * us, To: 40 * ms})
 		}},
 		{Name: "reorder_nak", About: "packets overtaken on the way: the receiver takes it for loss, NAKs it, and nothing was lost", spec: func(o Options) *Spec {
 			return specOf(o, writes(), delay(BeforeTap, 40), delay(BeforeTap, 150), delay(AfterTap, 220))

@@ -109,6 +109,27 @@ type SideInfo struct {
 	StartPSN uint32 `json:"start_psn"`
 	SRQ      uint32 `json:"srq,omitempty"`
 	UDPPort  uint16 `json:"udp_port,omitempty"`
+
+	Counters Counters `json:"counters"`
+}
+
+// Counters are what the side's card would count for this session, under the
+// names that mlx5 gives them.
+type Counters struct {
+	OutOfSequence    uint64 `json:"out_of_sequence"`   // requests beyond the expected PSN that arrived
+	DuplicateRequest uint64 `json:"duplicate_request"` // requests before it
+	PacketSeqErr     uint64 `json:"packet_seq_err"`    // NAKs 0x60 that arrived
+	ImpliedNAKSeqErr uint64 `json:"implied_nak_seq_err"`
+	LocalAckTimeout  uint64 `json:"local_ack_timeout_err"`
+	RNRNAKRetryErr   uint64 `json:"rnr_nak_retry_err"` // RNR NAKs that arrived
+	OutOfBuffer      uint64 `json:"out_of_buffer"`     // requests refused for want of a buffer
+	ICRCErrors       uint64 `json:"rx_icrc_encapsulated"`
+	ECNMarked        uint64 `json:"np_ecn_marked_roce_packets"`
+	CNPSent          uint64 `json:"np_cnp_sent"`
+	CNPHandled       uint64 `json:"rp_cnp_handled"`
+	ReadRequests     uint64 `json:"rx_read_requests"` // that were executed, duplicates among them
+	WriteRequests    uint64 `json:"rx_write_requests"`
+	AtomicRequests   uint64 `json:"rx_atomic_requests"`
 }
 
 // CMTruth is how the connection was made.
@@ -133,8 +154,11 @@ type StreamTruth struct {
 	StartPSN  uint32 `json:"start_psn"`
 	NextPSN   uint32 `json:"next_psn"` // one past the highest that was sent
 	PSNs      uint64 `json:"psns"`     // how many were taken
-	Sent      Sent   `json:"sent"`
-	Seen      Seen   `json:"seen"`
+	// UnackedPSN is the oldest PSN that was never acknowledged, NextPSN if all
+	// were. Services without acknowledgements have NextPSN.
+	UnackedPSN uint32 `json:"unacked_psn"`
+	Sent       Sent   `json:"sent"`
+	Seen       Seen   `json:"seen"`
 
 	Messages      []*MessageTruth `json:"messages"`
 	Drops         []*Loss         `json:"drops"`
@@ -162,18 +186,17 @@ type Sent struct {
 // again counts as a fill below the highest PSN seen where the tap had not seen
 // its PSN, as a repeat where it had, and as hidden at that PSN or above.
 type Seen struct {
-	Requests    uint64 `json:"requests"` // all of the below
-	First       uint64 `json:"first"`
-	Fills       uint64 `json:"fills"`
-	Repeats     uint64 `json:"repeats"`
-	Hidden      uint64 `json:"hidden"`
-	Late        uint64 `json:"late"`    // overtaken by a packet that was sent after it
-	Resumed     uint64 `json:"resumed"` // READs asked for again from their middle; they are repeats
-	Corrupt     uint64 `json:"corrupt"`
-	Copies      uint64 `json:"copies"` // made by the network
-	Answers     uint64 `json:"answers"`
-	AnswersLate uint64 `json:"answers_late"`
-	Payload     uint64 `json:"payload"` // bytes of First and Fills
+	Requests uint64 `json:"requests"` // all of the below
+	First    uint64 `json:"first"`
+	Fills    uint64 `json:"fills"`
+	Repeats  uint64 `json:"repeats"`
+	Hidden   uint64 `json:"hidden"`
+	Late     uint64 `json:"late"`    // overtaken by a packet that was sent after it
+	Resumed  uint64 `json:"resumed"` // READs asked for again from their middle; they are repeats
+	Corrupt  uint64 `json:"corrupt"`
+	Copies   uint64 `json:"copies"` // made by the network
+	Answers  uint64 `json:"answers"`
+	Payload  uint64 `json:"payload"` // bytes of First and Fills
 }
 
 // MessageTruth is one request message.
@@ -205,19 +228,24 @@ type Loss struct {
 	Where Where  `json:"where"`
 	Time  int64  `json:"time"`
 	Frame uint64 `json:"frame"` // of a corrupt packet, or one lost after the tap
-	// Visible says that the capture can show it: for a request lost before the
-	// tap that a later packet of its pass was captured and that the requester
-	// went back for it. Why says why not.
-	Visible bool   `json:"visible"`
+	// Visible says that the capture shows it: for a request lost ahead of the
+	// tap that it is jumped over in a pass, and that the step back which ends
+	// the pass was captured from it on, or before it. Why says why not.
+	Visible bool `json:"visible"`
+	// Deduced says that it does not show so, but that a NAK in the file names
+	// it.
+	Deduced bool   `json:"deduced,omitempty"`
 	Why     string `json:"why,omitempty"`
 
-	psn  uint64
-	kind kind
-	gone int64 // on the virtual clock
+	psn   uint64
+	kind  kind
+	order uint64
 }
 
 // Hit is a packet that something was done to.
 type Hit struct {
+	// Copy is the frame of a duplicate, where Frame is that of the first one.
+	Copy  uint64 `json:"copy,omitempty"`
 	Kind  string `json:"kind"`
 	PSN   uint32 `json:"psn"`
 	Pass  int    `json:"pass"`
@@ -238,9 +266,10 @@ type Missed struct {
 	// and that it was never sent again.
 	Visible bool `json:"visible"`
 
-	psn  uint64
-	last uint64 // one past its PSNs
-	kind kind
+	psn   uint64
+	last  uint64 // one past its PSNs
+	kind  kind
+	order uint64
 }
 
 // Try is one step back of a requester.
@@ -267,10 +296,12 @@ type Try struct {
 	// Reordered says that nothing was lost: a receiver took reordering for loss.
 	Reordered bool `json:"reordered,omitempty"`
 	// Lost are the requests from r on that were lost in the pass before, ahead
-	// of the tap and behind it, LostVisible those ahead of it that a later
-	// packet of that pass gives away. LostAnswers are answers.
+	// of the tap and behind it, LostVisible those ahead of it that show at this
+	// step back (see Loss), LostDeduced those that a NAK gives away. LostAnswers
+	// are answers.
 	LostBefore  int `json:"lost_before"`
 	LostVisible int `json:"lost_visible"`
+	LostDeduced int `json:"lost_deduced"`
 	LostAfter   int `json:"lost_after"`
 	LostAnswers int `json:"lost_answers"`
 
@@ -317,6 +348,7 @@ type Episode struct {
 type NAK struct {
 	Code  uint8  `json:"code"` // 0x60 to 0x63, or the syndrome of an RNR NAK (0x20 to 0x3f)
 	PSN   uint32 `json:"psn"`
+	Pass  int    `json:"pass"` // the requester's, of the packet that drew it
 	Time  int64  `json:"time"` // at the tap, or of sending where it was not captured
 	Frame uint64 `json:"frame"`
 	Timer int64  `json:"timer,omitempty"` // of an RNR NAK, ns

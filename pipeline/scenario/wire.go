@@ -27,7 +27,7 @@ func (s *simulation) transmit(p *packet) {
 // hop carries a packet over one part of its way, with the faults that lie
 // there. It is due at a time if nothing delays it.
 func (s *simulation) hop(p *packet, where Where, due int64, arrive func(*packet)) {
-	twice := false
+	var twice *Hit
 	for i := range s.spec.Faults {
 		f := &s.spec.Faults[i]
 		if f.Where != where || !f.fits(p, s.now) || !s.strikes(f) {
@@ -50,15 +50,17 @@ func (s *simulation) hop(p *packet, where Where, due int64, arrive func(*packet)
 			p.ecn = ecnCE
 			s.note(p, where, &p.sess.streams[p.stream].truth.CE)
 		case Duplicate:
-			twice = true
-			s.note(p, where, &p.sess.streams[p.stream].truth.Duplicates)
+			twice = s.note(p, where, &p.sess.streams[p.stream].truth.Duplicates)
 		}
 	}
 	s.at(due, func() { arrive(p) })
-	if twice {
+	if twice != nil {
 		q := *p
 		q.copied = true
-		q.hits = nil
+		q.hits, q.copyOf = nil, nil
+		if where == BeforeTap {
+			q.copyOf = twice
+		}
 		const apart = 700 // ns
 		s.at(due+apart, func() { arrive(&q) })
 	}
@@ -129,18 +131,18 @@ func (s *simulation) lose(p *packet, where Where) {
 func (s *simulation) loss(p *packet, where Where) *Loss {
 	l := &Loss{
 		Kind: p.kind.String(), Op: p.op, PSN: p.wirePSN(), Pass: p.pass, Nth: p.nth, Where: where,
-		Time: stamp(s.now), Frame: p.frame, psn: p.psn, kind: p.kind,
+		Time: stamp(s.now), Frame: p.frame, psn: p.psn, kind: p.kind, order: p.order,
 	}
-	l.gone = s.now
 	return l
 }
 
 // note lists a packet that something was done to. The frame follows when the
 // tap sees it.
-func (s *simulation) note(p *packet, where Where, list *[]*Hit) {
+func (s *simulation) note(p *packet, where Where, list *[]*Hit) *Hit {
 	h := &Hit{Kind: p.kind.String(), PSN: p.wirePSN(), Pass: p.pass, Where: where, Time: stamp(s.now), Frame: p.frame, psn: p.psn}
 	*list = append(*list, h)
 	if where == BeforeTap {
 		p.hits = append(slices.Clip(p.hits), h)
 	}
+	return h
 }
