@@ -56,14 +56,7 @@ func TestFrames(t *testing.T) {
 			if truth.Frames != uint64(len(f.list)) || truth.About != sc.About || truth.Scenario != sc.Name {
 				t.Errorf("the truth is of %d frames of %q, written were %d of %q", truth.Frames, truth.Scenario, len(f.list), sc.Name)
 			}
-			corrupt := make(map[uint64]bool)
-			for _, s := range truth.Sessions {
-				for _, st := range s.Streams {
-					for _, c := range st.Corruptions {
-						corrupt[c.Frame] = c.Where == scenario.BeforeTap
-					}
-				}
-			}
+			corrupt, copies := marked(truth)
 			var n counts
 			dec := decode.New(decode.Config{})
 			var p decode.Packet
@@ -80,23 +73,21 @@ func TestFrames(t *testing.T) {
 					t.Fatalf("frame %d: kind %v, %v", i+1, p.Kind, p.Err)
 				}
 				whole := uint32(len(fr.Data)) == fr.OrigLen
-				switch good := p.ICRCStatus == decode.ICRCGood; {
-				case !whole:
-				case good == corrupt[fr.Number]:
+				if good := p.ICRCStatus == decode.ICRCGood; whole && good == corrupt[fr.Number] {
 					t.Fatalf("frame %d: ICRC %v, %08x for %08x", i+1, p.ICRCStatus, p.ICRC, p.ICRCExpected)
 				}
-				n.add(&p)
+				if !corrupt[fr.Number] && !copies[fr.Number] {
+					n.add(&p)
+				}
 			}
 			if truth.Tap.Twice != "" {
 				n.halve()
 			}
 			seen := &truth.Totals
-			want := counts{requests: seen.RequestsSeen, answers: seen.AnswersSeen, cnps: seen.CNPsSeen, rnrs: seen.RNRsSeen, naks: seen.NAKsSeen}
-			n.requests, n.answers = n.requests+n.answers-seen.CorruptSeen-seen.NetworkCopies-want.answers, want.answers
-			if seen.CorruptSeen+seen.NetworkCopies == 0 {
-				n.requests, n.answers = n.rawRequests, n.rawAnswers
+			want := counts{
+				requests: seen.RequestsSeen, answers: seen.AnswersSeen, cnps: seen.CNPsSeen, rnrs: seen.RNRsSeen, naks: seen.NAKsSeen,
+				ce: seen.CESeen, mads: n.mads,
 			}
-			n.rawRequests, n.rawAnswers, n.mads = 0, 0, 0
 			if n != want {
 				t.Errorf("counted %+v, the truth has %+v", n, want)
 			}
@@ -104,23 +95,43 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// marked are the frames that the truth calls corrupt, and those that it calls
+// copies made by the network.
+func marked(truth *scenario.Truth) (corrupt, copies map[uint64]bool) {
+	corrupt, copies = make(map[uint64]bool), make(map[uint64]bool)
+	for _, s := range truth.Sessions {
+		for _, st := range s.Streams {
+			for _, c := range st.Corruptions {
+				if c.Where == scenario.BeforeTap {
+					corrupt[c.Frame] = true
+				}
+			}
+			for _, d := range st.Duplicates {
+				copies[d.Copy] = true
+			}
+		}
+	}
+	return corrupt, copies
+}
+
 // counts are packets of one capture by what they are.
 type counts struct {
-	requests, answers, cnps, rnrs, naks, mads uint64
-	rawRequests, rawAnswers                   uint64
+	requests, answers, cnps, rnrs, naks, ce, mads uint64
 }
 
 func (n *counts) add(p *decode.Packet) {
 	op := uint8(p.Opcode)
 	oper := op & 0x1f
+	if p.TOS&3 == 3 {
+		n.ce++
+	}
 	switch {
 	case op == 0x81:
 		n.cnps++
 	case p.DestQP == 1:
 		n.mads++
-	case oper >= 0x0d && oper <= 0x12:
+	case isAnswer(p):
 		n.answers++
-		n.rawAnswers++
 		if oper != 0x11 {
 			return
 		}
@@ -132,12 +143,17 @@ func (n *counts) add(p *decode.Packet) {
 		}
 	default:
 		n.requests++
-		n.rawRequests++
 	}
 }
 
+// isAnswer says whether a packet is a READ response, an ACK or an atomic's.
+func isAnswer(p *decode.Packet) bool {
+	oper := uint8(p.Opcode) & 0x1f
+	return oper >= 0x0d && oper <= 0x12
+}
+
 func (n *counts) halve() {
-	for _, v := range []*uint64{&n.requests, &n.answers, &n.cnps, &n.rnrs, &n.naks, &n.mads, &n.rawRequests, &n.rawAnswers} {
+	for _, v := range []*uint64{&n.requests, &n.answers, &n.cnps, &n.rnrs, &n.naks, &n.ce, &n.mads} {
 		*v /= 2
 	}
 }

@@ -39,9 +39,9 @@ const (
 // icrcSeed is the CRC over the eight bytes of ones that stand for the LRH.
 var icrcSeed = crc32.ChecksumIEEE([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 
-// pattern is what payloads are cut from: bytes without meaning, made by a
+// pattern is what payloads are cut from: letters without meaning, made by a
 // small generator, long enough for a packet to begin anywhere in its first
-// half.
+// half. Other bytes would now and then look like an upper layer to Wireshark.
 var pattern = makePattern()
 
 const patternHalf = 1 << 14
@@ -53,7 +53,7 @@ func makePattern() []byte {
 		x ^= x << 13
 		x ^= x >> 17
 		x ^= x << 5
-		b[i] = byte(x)
+		b[i] = 'a' + byte(x>>8)%26
 	}
 	return b
 }

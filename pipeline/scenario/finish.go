@@ -113,10 +113,13 @@ func (st *stream) show(l *Loss) {
 		l.Why = "of an answer only what the requester does about it shows"
 	case l.Where == AfterTap:
 		for _, n := range st.truth.NAKs {
-			l.Visible = l.Visible || n.Code == syndromeNAK && !n.Quirk && n.Frame > 0 && n.PSN == l.PSN && n.Pass == l.Pass
+			l.Visible = l.Visible || l.Frame > 0 && n.Code == syndromeNAK && !n.Quirk && n.Frame > 0 && n.PSN == l.PSN && n.Pass == l.Pass
 		}
 		if !l.Visible {
-			l.Why = "no NAK names it"
+			l.Why = "no NAK in the file names it"
+			if l.Frame == 0 {
+				l.Why = "it was not captured"
+			}
 		}
 	case l.Visible:
 	case !st.req.reliable():
@@ -126,7 +129,7 @@ func (st *stream) show(l *Loss) {
 	case st.deduced(l):
 		l.Deduced = true
 		st.truth.Tries[l.Pass].LostDeduced++
-		l.Why = "the step back that ends its pass was captured from beyond it on; a NAK gives it away"
+		l.Why = "no gap shows it, and a NAK or what was acknowledged gives it away"
 	case !st.tap.gap(l.Pass, l.psn, l.order):
 		l.Why = "nothing after it in its pass was captured, or nothing before it"
 	default:
@@ -134,11 +137,13 @@ func (st *stream) show(l *Loss) {
 	}
 }
 
-// deduced says whether a loss ahead of the tap that no gap shows is named by a
-// NAK that was captured: because the packet that repairs it was lost too, or
-// because it is that packet.
+// deduced says whether a loss ahead of the tap that no gap shows can be known
+// all the same: a NAK names it, and only the packet that repairs it was lost
+// too; or it is what a pass begins with, which a NAK or the acknowledgements
+// tell.
 func (st *stream) deduced(l *Loss) bool {
-	if l.Pass >= len(st.truth.Tries) {
+	if l.Pass >= len(st.truth.Tries) || st.truth.Tries[l.Pass].Frame == 0 || !st.answersCaptured() ||
+		st.tap.oldest == 0 || st.tap.oldest > l.order {
 		return false
 	}
 	for _, n := range st.truth.NAKs {
@@ -150,7 +155,7 @@ func (st *stream) deduced(l *Loss) bool {
 		return false
 	}
 	try := st.truth.Tries[l.Pass-1]
-	return try.AtTap == causeNAK && try.Frame != 0 && try.NAKPSN == l.PSN
+	return try.Visible && try.r <= l.psn && l.psn < try.from
 }
 
 // add adds a stream to the sums.

@@ -65,15 +65,18 @@ func (st *stream) judge(t *Try, to uint64, pass int, trigger *packet) {
 		}
 	case t.LostAnswers > 0:
 		t.Place = placeAnswer
-	case st.reordered(pass, to):
+	case st.reordered(pass, min(to, st.req.gap)):
 		t.Place, t.Reordered = placeUnknown, true
-	case t.Cause == causeTimeout:
-		t.Place = placeAnswer // late
+	case t.Cause == causeTimeout || t.Cause == causeRead:
+		t.Place = placeAnswer // late, or overtaken by an ACK of duplicates
 	default:
 		t.Place = placeUnknown
 	}
 	if t.Place == placeAnswer && st.tap.answer <= to {
 		t.hide("no answer to what was sent again was captured before the step back")
+	}
+	if t.r < st.tap.base {
+		t.hide("the capture began after what was sent again")
 	}
 	if !answersSeen && t.Place != string(BeforeTap) {
 		t.hide("answers were not captured")

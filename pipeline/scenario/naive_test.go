@@ -167,7 +167,7 @@ func observe(f *frames, truth *scenario.Truth) map[string]*observer {
 	for i := range f.list {
 		dec.Decode(&f.list[i], &p)
 		op := uint8(p.Opcode)
-		if oper := op & 0x1f; op == 0x81 || p.DestQP == 1 || oper >= 0x0d && oper <= 0x12 {
+		if op == 0x81 || p.DestQP == 1 || isAnswer(&p) {
 			continue
 		}
 		key := fmt.Sprint(p.Src.IP().String(), p.Dst.IP().String(), p.DestQP)

@@ -135,7 +135,11 @@ func (r *requester) implied(e uint64, p *packet) {
 	}
 	r.awaiting = true
 	r.st.sess.counters(r.st.index).ImpliedNAKSeqErr++
-	r.later(int64(r.cfg.React), func() { r.retry(e, causeRead, p) })
+	r.later(int64(r.cfg.React), func() {
+		r.awaiting = true
+		r.gap = e
+		r.retry(max(e, r.una), causeRead, p)
+	})
 }
 
 // progress takes everything before a PSN as done.
@@ -218,6 +222,12 @@ func (r *requester) later(wait int64, do func()) {
 
 // retry is a step back that counts as one of the retries.
 func (r *requester) retry(to uint64, cause string, p *packet) {
+	if to >= r.next { // it came after all
+		r.awaiting = false
+		r.startTimer()
+		r.pump()
+		return
+	}
 	if r.retries <= 0 {
 		r.fail("retry_exceeded")
 		return
@@ -245,6 +255,9 @@ func (r *requester) stepBack(to uint64, cause string, trigger *packet) {
 		r.next = to
 	}
 	from := to
+	if cause != causeRead {
+		r.gap = to
+	}
 	if mode == GoBack0 {
 		from = m.first
 	}

@@ -43,7 +43,8 @@ type requester struct {
 	timers   int
 	retries  int
 	rnrs     int
-	awaiting bool // a READ was asked for again, and its response is awaited
+	awaiting bool   // a READ was asked for again, and its response is awaited
+	gap      uint64 // the PSN that made the requester step back
 	episode  *Episode
 	waiting  bool // a message is to be posted later
 }

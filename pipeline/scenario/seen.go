@@ -7,6 +7,7 @@ package scenario
 // A READ's PSNs are one step: what it takes is in its request.
 type tapStream struct {
 	started bool
+	base    uint64 // PSN of the first request
 	pos     uint64 // one past the last request
 	max     uint64
 	pass    int            // the requester's, of the newest request
@@ -94,7 +95,7 @@ func (st *stream) seenRequest(p *packet) {
 	}
 	t.order = p.order
 	if t.oldest == 0 {
-		t.oldest = p.order
+		t.oldest, t.base = p.order, p.psn
 	}
 	if p.pass > t.pass {
 		st.stepSeen(p, now)
@@ -146,7 +147,7 @@ func (t *tapStream) mark(p *packet) {
 func (st *stream) stepSeen(p *packet, now int64) {
 	t := &st.tap
 	try := st.truth.Tries[p.pass-1]
-	try.Time, try.Frame, try.FirstPSN = now, p.frame, p.wirePSN()
+	try.Time, try.Frame, try.FirstPSN, try.from = now, p.frame, p.wirePSN(), p.psn
 	switch {
 	case !t.started:
 		try.Why = "nothing of the stream was captured before"

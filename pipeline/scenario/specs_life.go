@@ -20,6 +20,7 @@ func lifeScenarios() []Scenario {
 		{Name: "qpn_reuse_cm", About: "the same QPNs in three lives, each made and closed by connection management", spec: reuse(Connect)},
 		{Name: "equal_qpns", About: "both sides have the same QPN, and so has another pair of hosts; losses in both", spec: func(o Options) *Spec {
 			return with(pairs(o, 2), func(s *Spec) {
+				s.Faults = []Fault{at(Drop, BeforeTap, 20), {Action: Drop, Where: AfterTap, Session: 1, Index: 21}}
 				for i := range s.Sessions {
 					se := &s.Sessions[i]
 					se.A.QPN, se.B.QPN = 0x42, 0x42
@@ -67,7 +68,7 @@ func pairs(o Options, n int) *Spec {
 	r := numbers(o)
 	rate := o.Loss
 	if rate == 0 {
-		rate = 0.002
+		rate = 0.01
 	}
 	s := &Spec{Faults: []Fault{
 		{Action: Drop, Where: BeforeTap, Session: All, Stream: All, Index: All, Transmission: All, Rate: rate / 2},
