@@ -139,7 +139,7 @@ func (o *generateOptions) run(name string) error {
 func (o *generateOptions) open(what, path string) (*output, error) {
 	if path == stdoutPath {
 		path = ""
-		if file, ok := o.streams.out.(*os.File); ok && what == "capture" {
+		if file, ok := o.out.(*os.File); ok && what == "capture" {
 			if _, terminal := terminalWidth(file); terminal {
 				return nil, errors.New("a capture is nothing for a terminal: write it to a file, or to another program")
 			}

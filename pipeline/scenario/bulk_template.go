@@ -33,7 +33,7 @@ func (r *bulkRun) prepare() {
 	for i := range se.streams {
 		se.streams[i] = &stream{sess: se, index: i}
 	}
-	make := func(p packet) template {
+	made := func(p packet) template {
 		p.sess, p.dscp, p.ecn = se, dscpData, ecnECT0
 		return template{s.appendFrame(nil, &p, false)}
 	}
@@ -41,9 +41,9 @@ func (r *bulkRun) prepare() {
 	for i, op := range []uint8{first, middle, last} {
 		p := request
 		p.op, p.ackReq = op, op == last
-		r.data[i] = make(p)
+		r.data[i] = made(p)
 	}
-	r.ack = make(packet{kind: kindAnswer, from: 1, op: opAcknowledge})
+	r.ack = made(packet{kind: kindAnswer, from: 1, op: opAcknowledge})
 	r.gap[0] = s.serialise(&request)
 	r.gap[1] = s.serialise(&packet{op: opAcknowledge, sess: se})
 }

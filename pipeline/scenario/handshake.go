@@ -2,13 +2,12 @@ package scenario
 
 // handshake is the making and closing of a connection.
 type handshake struct {
-	tid     uint64
-	ids     [2]uint32 // communication IDs of both sides
-	sent    map[uint16]int
-	timer   int
-	done    bool // the connection is made, refused or given up
-	closing bool
-	closed  bool
+	tid    uint64
+	ids    [2]uint32 // communication IDs of both sides
+	sent   map[uint16]int
+	timer  int
+	done   bool // the connection is made, refused or given up
+	closed bool
 }
 
 // connect sends REQ.

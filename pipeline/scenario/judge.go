@@ -102,17 +102,6 @@ func (st *stream) answersCaptured() bool {
 	return true
 }
 
-// requestsCaptured likewise.
-func (st *stream) requestsCaptured() bool {
-	switch st.sess.s.spec.Tap.Only {
-	case AtoB:
-		return st.index == 0
-	case BtoA:
-		return st.index == 1
-	}
-	return true
-}
-
 // reordered says whether a packet from a PSN on was delayed in a pass.
 func (st *stream) reordered(pass int, from uint64) bool {
 	for _, h := range st.truth.Reorders {

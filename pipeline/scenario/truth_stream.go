@@ -132,14 +132,17 @@ type Try struct {
 	// where there was one.
 	PSN    uint32 `json:"psn"`
 	NAKPSN uint32 `json:"nak_psn,omitempty"`
-	Mode   Mode   `json:"mode"`
+	Mode   Mode   `json:"mode"` // go_back_n, go_back_0 (to the start of the message) or selective
 	// Cause is why the requester did it: rnr, nak, read or timeout. AtTap is
 	// what a tap can say of it: unknown where no answers are captured, timeout
 	// where the NAK is not in the file.
 	Cause string `json:"cause"`
 	AtTap string `json:"cause_at_tap"`
-	// Place is before_tap, after_tap, answer, refused or unknown, by what
-	// really happened to the packets of the pass before.
+	// Place is by what really happened to the packets of the pass before:
+	// before_tap (a request from r on was lost ahead of the tap, or a READ's
+	// response was), after_tap (a request was lost behind it), answer (an ACK
+	// was lost, or a response behind the tap, or the answer was late), refused
+	// (an RNR NAK), unknown (see Reordered).
 	Place string `json:"place"`
 	// PlaceVisible is false where the capture does not show it; PlaceWhy says
 	// why.
@@ -147,8 +150,8 @@ type Try struct {
 	PlaceWhy     string `json:"place_why,omitempty"`
 	// Reordered says that nothing was lost: a receiver took reordering for loss.
 	Reordered bool `json:"reordered,omitempty"`
-	// Lost are the requests from r on that were lost in the pass before, ahead
-	// of the tap and behind it, LostVisible those ahead of it that show at this
+	// LostBefore and LostAfter are the requests from r on that were lost in the
+	// pass before, ahead of the tap and behind it, LostVisible those ahead of it that show at this
 	// step back (see Loss), LostDeduced those that can be known
 	// otherwise. LostAnswers are answers.
 	LostBefore  int `json:"lost_before"`

@@ -80,11 +80,13 @@ func newPcapWriter(w io.Writer, snaplen int) *pcapWriter {
 // WriteFrame writes one frame. The format has no comments.
 func (p *pcapWriter) WriteFrame(f *capture.Frame, _ ...string) error {
 	le := binary.LittleEndian
-	b := le.AppendUint32(p.buf, uint32(f.Time/nsPerSecond))
+	b := p.buf
+	b = le.AppendUint32(b, uint32(f.Time/nsPerSecond))
 	b = le.AppendUint32(b, uint32(f.Time%nsPerSecond))
 	b = le.AppendUint32(b, uint32(len(f.Data)))
 	b = le.AppendUint32(b, f.OrigLen)
-	p.buf = append(b, f.Data...)
+	b = append(b, f.Data...)
+	p.buf = b
 	if len(p.buf) >= pcapFlushFrom {
 		return p.flush()
 	}
