@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ refused; the list shows which it has.`,
 			case o.truth != "" && o.truth == o.output:
 				return errors.New("the capture and its truth need a file each")
 			}
-			return o.run(args[0])
+			return o.run(cmd.Context(), args[0])
 		},
 	}
 	f := cmd.Flags()
@@ -95,7 +96,7 @@ func listScenarios(out io.Writer) error {
 	return w.Flush()
 }
 
-func (o *generateOptions) run(name string) error {
+func (o *generateOptions) run(ctx context.Context, name string) error {
 	sc, err := scenario.Find(name)
 	if err != nil {
 		return fmt.Errorf("%w; rocelens generate --list shows all", err)
@@ -119,7 +120,7 @@ func (o *generateOptions) run(name string) error {
 	}
 	var truth *scenario.Truth
 	err = out.write(func(w io.Writer) (err error) {
-		truth, err = sc.Write(w, o.Options, format, "rocelens "+toolVersion())
+		truth, err = sc.Write(untilDone{ctx, w}, o.Options, format, "rocelens "+toolVersion())
 		return err
 	})
 	if truthOut == nil {
@@ -133,6 +134,19 @@ func (o *generateOptions) run(name string) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(truth)
 	})
+}
+
+// untilDone is a writer that ends when it is interrupted.
+type untilDone struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (u untilDone) Write(p []byte) (int, error) {
+	if u.ctx.Err() != nil {
+		return 0, errors.New("interrupted: the capture is not kept")
+	}
+	return u.w.Write(p)
 }
 
 // open opens one of the two files that are written.

@@ -16,6 +16,7 @@ type engine struct {
 	now    int64
 	seq    uint64
 	events eventHeap
+	halted bool
 	rng    *rand.Rand
 }
 
@@ -31,9 +32,9 @@ func (e *engine) at(t int64, do func()) {
 	heap.Push(&e.events, event{max(t, e.now), e.seq, do})
 }
 
-// run lets everything happen up to a time.
+// run lets everything happen up to a time, or until it is halted.
 func (e *engine) run(until int64) {
-	for len(e.events) > 0 && e.events[0].at <= until {
+	for !e.halted && len(e.events) > 0 && e.events[0].at <= until {
 		ev := heap.Pop(&e.events).(event)
 		e.now = ev.at
 		ev.do()

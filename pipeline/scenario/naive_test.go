@@ -85,14 +85,15 @@ func TestDefinitions(t *testing.T) {
 				if slices.Contains(sc.Takes, scenario.OptLoss) {
 					o.Loss = float64(seed) / 100
 				}
-				compareWithDefinitions(t, &sc, o)
+				f, truth := run(t, sc, o)
+				compareWithDefinitions(t, f, truth)
 			}
 		})
 	}
 }
 
-func compareWithDefinitions(t *testing.T, sc *scenario.Scenario, o scenario.Options) {
-	f, truth := run(t, *sc, o)
+func compareWithDefinitions(t *testing.T, f *frames, truth *scenario.Truth) {
+	t.Helper()
 	if truth.Tap.Twice != "" || truth.SessionCount != len(truth.Sessions) {
 		return // not for the plainest form
 	}
@@ -132,7 +133,7 @@ func compareWithDefinitions(t *testing.T, sc *scenario.Scenario, o scenario.Opti
 				have.Lost = want.Lost
 			}
 			if d := cmp.Diff(want, have); d != "" {
-				t.Errorf("seed %d, session %d, stream %d (-truth +frames):\n%s", o.Seed, s.ID, i, d)
+				t.Errorf("seed %d, session %d, stream %d (-truth +frames):\n%s", truth.Seed, s.ID, i, d)
 			}
 		}
 	}

@@ -187,6 +187,7 @@ func (r *requester) allSent() {
 		return
 	}
 	r.una = r.next
+	r.post()
 	r.st.sess.maybeDone()
 }
 

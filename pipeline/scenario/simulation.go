@@ -59,6 +59,9 @@ func Run(spec *Spec, sink Sink) (*Truth, error) {
 		s.sessions = append(s.sessions, se)
 	}
 	for i, se := range s.sessions {
+		if err := se.spec.check(); err != nil {
+			return nil, fmt.Errorf("session %d: %w", i, err)
+		}
 		after := spec.Sessions[i].After
 		switch {
 		case after < 0 || after > i:

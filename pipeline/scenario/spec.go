@@ -1,6 +1,9 @@
 package scenario
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // All stands for every session, stream, PSN or transmission in a Fault.
 const All = -1
@@ -85,6 +88,21 @@ func (s *Session) side(i int) *Side {
 		return &s.A
 	}
 	return &s.B
+}
+
+// check refuses work that the service can't do.
+func (s *Session) check() error {
+	for _, w := range s.Work {
+		for _, m := range w.Messages {
+			switch {
+			case s.Service == UC && m.answered():
+				return fmt.Errorf("an unreliable connection has no %s", m.Kind)
+			case s.Service == UD && (m.Kind != Send && m.Kind != SendImm || m.Len > s.PathMTU):
+				return fmt.Errorf("a %s of %d bytes is no datagram", m.Kind, m.Len)
+			}
+		}
+	}
+	return nil
 }
 
 // CM is how the connection is made.

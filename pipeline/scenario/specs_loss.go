@@ -116,9 +116,11 @@ func randomLoss(o Options) *Spec {
 	for i := range sessions {
 		a, b := sides(r)
 		a.QPN, b.QPN = 0x200+uint32(i)*2, 0x90001+uint32(i)*3
+		const perHost = 8 // more would make each wait for the others
+		a.Host, b.Host = i/perHost*2, i/perHost*2+1
 		n := max(1, packets/sessions/perRound)
 		s.Sessions = append(s.Sessions, Session{A: a, B: b, Work: [2]Work{
-			{Messages: times(n, Message{Write, 7 * kib}, Message{Send, 2*kib + 9}, Message{Read, 9 * kib}), Every: 4 * us, Depth: 8},
+			{Messages: times(n, Message{Write, 7 * kib}, Message{Send, 2*kib + 90}, Message{Read, 9 * kib}), Every: 4 * us, Depth: 8},
 			{Messages: times(n, Message{Send, 5 * kib}, Message{FetchAdd, 8}, Message{Write, 3 * kib}), Every: 4 * us, Depth: 8},
 		}, Requester: Requester{RetryCount: 7, AckTimeout: 8}})
 	}

@@ -98,5 +98,7 @@ func (t *tap) write(p *packet, second bool) {
 		Data: data, Time: at, Number: t.frames, OrigLen: uint32(len(t.buf)),
 		Link: capture.LinkEthernet, FCSLen: -1,
 	}
-	t.err = t.sink.WriteFrame(&f)
+	if t.err = t.sink.WriteFrame(&f); t.err != nil {
+		t.s.halted = true
+	}
 }
