@@ -115,6 +115,6 @@ a finding at or above --fail-on. The highest wins.`,
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(explainFlagError)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newAnalyze(io), newPackets(io), newFields(io), newVersion(io), newCompletion(io))
+	root.AddCommand(newAnalyze(io), newPackets(io), newFields(io), newGenerate(io), newVersion(io), newCompletion(io))
 	return root
 }
