@@ -1,0 +1,174 @@
+package finding
+
+import "github.com/rocelens/rocelens/pipeline/record"
+
+// lossSeverity is how bad it is to lose a share of the packets.
+func lossSeverity(worst float64) record.Severity {
+	if worst >= harmfulLoss {
+		return record.Critical
+	}
+	return record.Warning
+}
+
+// senders is how many different hosts sent what the hits are about.
+func (h hits) senders() uint64 {
+	seen := make(map[string]bool)
+	for i := range h {
+		seen[host(h[i].from())] = true
+	}
+	return uint64(len(seen))
+}
+
+// lostBeforeTap says what was missing when it should have passed the tap, and
+// was sent again.
+func lostBeforeTap(f *Facts) []record.Finding {
+	var h hits
+	var sent, corrupt, responses uint64
+	worst := 0.0
+	for st := range f.streams() {
+		n := st.req.Lost.BeforeTap + st.req.ReadResponses.LostBeforeTap
+		if n == 0 || !st.reliable() {
+			continue
+		}
+		all := st.req.Packets + n
+		h.add(st, n, count(n)+", "+percent(n, all), record.Evidence{
+			{Key: "lost", Value: n}, {Key: "share", Value: share(n, all)}, {Key: "read_responses", Value: st.req.ReadResponses.LostBeforeTap},
+		})
+		x := &h[len(h)-1]
+		x.first, x.has = st.firstTry, st.hasTry
+		sent, corrupt, responses = sent+all, corrupt+min(st.req.Lost.Corrupt, st.req.Lost.BeforeTap), responses+st.req.ReadResponses.LostBeforeTap
+		worst = max(worst, share(n, all))
+	}
+	if len(h) == 0 {
+		return nil
+	}
+	h.sort()
+	n := h.sum()
+	title := plural(n, "packet") + isAre(n, " was", " were") + " lost between " + host(h[0].from()) + " and this tap (" + percent(n, sent) + ")"
+	if senders := h.senders(); senders > 1 {
+		title = plural(n, "packet") + isAre(n, " was", " were") + " lost between " + plural(senders, "sender") + " and this tap (" + percent(n, sent) + ")"
+	}
+	if len(h) == 1 {
+		title += ", on the way to " + endpoint(h[0].to())
+	} else {
+		title += ", in " + h.between()
+	}
+	detail := "They were missing in the sequence here, and were sent again."
+	if responses > 0 {
+		detail += " " + count(responses) + " of them " + isAre(responses, "is a READ response", "are READ responses") + "."
+	}
+	if corrupt > 0 {
+		detail += " " + count(corrupt) + " of them did come, but with a wrong ICRC, which receivers drop: see icrc-bad."
+	}
+	detail += vantages(h, true) + h.worst() +
+		" Check on each hop from the sender to this tap: packets dropped at the egress of switches in the traffic class of RoCE (is it lossless, with PFC and ECN set, for the " +
+		"DSCP or priority that these packets have?), and FCS and FEC errors of the links."
+	return h.finding(lossSeverity(worst), "lost-before-tap", title, detail, record.Evidence{
+		{Key: "lost", Value: n}, {Key: "share", Value: share(n, sent)}, {Key: "read_responses", Value: responses}, {Key: "corrupt", Value: corrupt},
+	})
+}
+
+// vantages is where the tap was, where that narrows the loss down.
+func vantages(h hits, before bool) string {
+	atSender, atReceiver := 0, 0
+	for i := range h {
+		switch x := &h[i]; {
+		case x.s.Vantage == record.VantageRequester && x.index == 0, x.s.Vantage == record.VantageResponder && x.index == 1:
+			atSender++
+		case x.s.Vantage == record.VantageRequester, x.s.Vantage == record.VantageResponder:
+			atReceiver++
+		}
+	}
+	switch {
+	case before && atSender == len(h):
+		return " The tap is next to the sender, so look at its host, its NIC and its first link."
+	case !before && atReceiver == len(h):
+		return " The tap is next to the receiver, so look at its last link, its NIC and its host."
+	}
+	return ""
+}
+
+// lostAfterTap says what passed the tap and did not arrive.
+func lostAfterTap(f *Facts) []record.Finding {
+	var h hits
+	var sent uint64
+	worst := 0.0
+	receivers := make(map[string]bool)
+	for st := range f.streams() {
+		n := st.req.Lost.AfterTap
+		if n == 0 {
+			continue
+		}
+		all := max(st.req.Packets, n)
+		h.add(st, n, count(n)+", "+percent(n, all), record.Evidence{{Key: "lost", Value: n}, {Key: "share", Value: share(n, all)}}, record.KindNak)
+		sent += all
+		worst = max(worst, share(n, all))
+		receivers[host(st.to())] = true
+	}
+	if len(h) == 0 {
+		return nil
+	}
+	h.sort()
+	n := h.sum()
+	to := host(h[0].to())
+	if len(receivers) > 1 {
+		to = plural(uint64(len(receivers)), "receiver")
+	}
+	title := "At least " + plural(n, "packet") + isAre(n, " was", " were") + " lost between this tap and " + to + " (" + percent(n, sent) + ")"
+	if len(h) == 1 {
+		title += ", on the way from " + endpoint(h[0].from())
+	} else {
+		title += ", in " + h.between()
+	}
+	detail := "They passed here, and the receiver asked for them again with a NAK. It asks once for a gap, however many packets are missing, so there may be more." +
+		vantages(h, false) + h.worst() +
+		" Check on each hop from this tap to the receiver: packets dropped at the egress of switches in the traffic class of RoCE, FCS and FEC errors of the links, " +
+		"and the receiver's own drop counters (out of buffer, PCIe back-pressure)."
+	return h.finding(lossSeverity(worst), "lost-after-tap", title, detail, record.Evidence{{Key: "lost", Value: n}, {Key: "share", Value: share(n, sent)}})
+}
+
+// missing says what of UC and UD did not come: nobody asks for it again, so
+// nothing tells the network's losses from the capture's.
+func missing(f *Facts) []record.Finding {
+	var h hits
+	var sent uint64
+	for st := range f.streams() {
+		n := st.req.Lost.BeforeTap
+		if n == 0 || st.reliable() {
+			continue
+		}
+		all := st.req.Packets + n
+		h.add(st, n, count(n)+", "+percent(n, all), record.Evidence{
+			{Key: "service", Value: st.s.Service.String()}, {Key: "missing", Value: n}, {Key: "share", Value: share(n, all)},
+		})
+		sent += all
+	}
+	if len(h) == 0 {
+		return nil
+	}
+	h.sort()
+	n := h.sum()
+	title := plural(n, "packet") + " of " + endpoint(h[0].from()) + " to " + endpoint(h[0].to())
+	if len(h) > 1 {
+		title = plural(n, "packet") + " of " + plural(uint64(len(h)), "flow")
+	}
+	title += " (" + services(h) + ") never came to this tap (" + percent(n, sent) + " of them)"
+	return h.finding(record.Warning, "uc-ud-missing", title,
+		"Their PSNs are missing. UC and UD have no answers and send nothing again, so it can't be told whether the network lost them or the mirror: compare with the receiver's "+
+			"counters, or with a capture at another place. For UC, a lost packet costs its whole message."+h.worst(),
+		record.Evidence{{Key: "missing", Value: n}, {Key: "share", Value: share(n, sent)}})
+}
+
+func services(h hits) string {
+	uc, ud := false, false
+	for i := range h {
+		uc, ud = uc || h[i].s.Service == record.UC, ud || h[i].s.Service == record.UD
+	}
+	switch {
+	case uc && ud:
+		return "UC and UD"
+	case ud:
+		return "UD"
+	}
+	return "UC"
+}
