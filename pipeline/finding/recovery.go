@@ -95,10 +95,11 @@ func places(h hits) string {
 	return atPlaces(&n, "everything had passed this tap")
 }
 
-// atPlaces is "In 3 of them packets were missing at this tap, in one everything
-// had passed it." passed says the latter.
+// atPlaces is "In 3 of the tries packets were missing at this tap, in one
+// everything had passed this tap." passed says the latter.
 func atPlaces(n *[record.NumPlaces]uint64, passed string) string {
 	all := sum(n[:])
+	first := " of the tries"
 	s := enumerate(func(c counted) string {
 		switch c.n {
 		case all:
@@ -106,10 +107,13 @@ func atPlaces(n *[record.NumPlaces]uint64, passed string) string {
 				return c.name
 			}
 			return "in all of them " + c.name
-		case 1:
-			return "in one " + c.name
 		}
-		return "in " + count(c.n) + " " + c.name
+		of := first
+		first = ""
+		if c.n == 1 {
+			return "in one" + of + " " + c.name
+		}
+		return "in " + count(c.n) + of + " " + c.name
 	},
 		counted{n[record.BeforeTap], "packets were missing at this tap"},
 		counted{n[record.AfterTap], passed},
@@ -249,9 +253,9 @@ func ackTimeout(f *Facts) []record.Finding {
 	if mostWait >= harmfulWait {
 		severity = record.Critical
 	}
-	title := host(h[0].from()) + " waited for its ACK timer " + times(n) + " in " + h.between()
+	title := host(h[0].from()) + " waited for " + endpoint(h[0].to()) + " until its ACK timer ran out, " + times(n)
 	if len(h) > 1 {
-		title = "Requesters waited for their ACK timers " + times(n) + " in " + h.between()
+		title = "Requesters waited until their ACK timers ran out, " + times(n) + " in " + h.between()
 	}
 	if waited > 0 {
 		title += ": " + say + inAll(waited, span)

@@ -67,7 +67,7 @@ func TestSessionRules(t *testing.T) {
 			"In all of them packets were missing at this tap.", "each loss cost 3.3 packets", "28 of the packets sent again had passed this tap before",
 			"Waiting for timers took 100.0 ms, 5.0 % of the time.",
 			"12 packets were lost between 10.0.0.1 and this tap (0.1 %), on the way to 10.0.0.2/0x12.",
-			"10.0.0.1 waited for its ACK timer once in 10.0.0.1/0x11 to 10.0.0.2/0x12: 100.0 ms, 5.0 % of the time.", "suits this network", "later than the timer. Packets were missing at this tap.",
+			"10.0.0.1 waited for 10.0.0.2/0x12 until its ACK timer ran out, once: 100.0 ms, 5.0 % of the time.", "suits this network", "later than the timer. Packets were missing at this tap.",
 		}},
 		{"behind the tap, NAKs ignored", func(r *all) {
 			d := &r.s[0].AToB
