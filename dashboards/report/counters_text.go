@@ -12,22 +12,10 @@ const maxHosts = 8
 // counters writes what the NICs should have counted, of hosts where that is
 // trouble.
 func (t *text) counters() {
-	var hosts []*hwcounters.Host
-	for i := range t.Hosts {
-		if t.Hosts[i].Trouble() {
-			hosts = append(hosts, &t.Hosts[i])
-		}
-	}
-	if len(hosts) == 0 {
-		return
-	}
-	t.b.WriteByte('\n')
-	t.row("NIC counters", "what the hosts' own counters should show for this traffic (mlx5's names; JSON has Soft-RoCE's too)")
+	var names, says []string
 	width := 0
-	for _, h := range hosts[:min(len(hosts), maxHosts)] {
-		width = max(width, columnsWidth(string(h.Addr.Append(nil, h.Kind))))
-	}
-	for _, h := range hosts[:min(len(hosts), maxHosts)] {
+	for i := range t.Hosts {
+		h := &t.Hosts[i]
 		var all []string
 		for id, c := range hwcounters.Counters() {
 			n := h.Counts[id]
@@ -40,9 +28,24 @@ func (t *text) counters() {
 			}
 			all = append(all, s+glue+count(n))
 		}
-		t.b.WriteString(wrap("  "+padRight(string(h.Addr.Append(nil, h.Kind)), width+2), strings.Join(all, ", "), t.opt.Width))
+		if len(all) == 0 {
+			continue
+		}
+		name := string(h.Addr.Append(nil, h.Kind))
+		if len(names) < maxHosts {
+			width = max(width, columnsWidth(name))
+		}
+		names, says = append(names, name), append(says, strings.Join(all, ", "))
 	}
-	if n := len(hosts) - maxHosts; n > 0 {
+	if len(names) == 0 {
+		return
+	}
+	t.b.WriteByte('\n')
+	t.row("NIC counters", "what the hosts' own counters should show for this traffic (mlx5's names; JSON has Soft-RoCE's too)")
+	for i := range names[:min(len(names), maxHosts)] {
+		t.b.WriteString(wrap("  "+padRight(names[i], width+2), says[i], t.opt.Width))
+	}
+	if n := len(names) - maxHosts; n > 0 {
 		t.b.WriteString("  and " + plural(uint64(n), "more host") + "\n")
 	}
 }

@@ -219,6 +219,10 @@ func exhaustedText(from, to string, d *record.RetryExhausted) string {
 // maxEvents bounds the events in the text of analyze; JSON has them all.
 const maxEvents = 12
 
+// maxLong bounds those among them that are only long, if nothing worse fills
+// the list.
+const maxLong = 4
+
 // longEpisode is how long it takes to be worth a line of its own.
 const longEpisode = 10_000_000 // ns
 
@@ -269,7 +273,13 @@ func (t *text) events() {
 	slices.SortFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.class, a.class), cmp.Compare(b.size, a.size), cmp.Compare(a.index, b.index))
 	})
-	all = all[:min(len(all), maxEvents)]
+	n := 0
+	for ; n < len(all) && n < maxEvents; n++ {
+		if all[n].class == 1 && n >= maxLong {
+			break
+		}
+	}
+	all = all[:n]
 	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(a.index, b.index) })
 	sessions := make(map[string]*record.Session, len(all))
 	for _, c := range all {
@@ -282,12 +292,16 @@ func (t *text) events() {
 	}
 	t.b.WriteByte('\n')
 	total := count(uint64(len(t.Events)) + t.EventsLeftOut)
-	t.row("Events", "the "+count(uint64(len(all)))+" that matter most of "+total+"; `rocelens session` tells all of one session")
+	t.row("Events", "the "+count(uint64(len(all)))+" that matter most of "+total+"; rocelens session tells all of one session")
 	for _, c := range all {
 		e := &t.Events[c.index]
 		if s := sessions[e.Session]; s != nil {
 			lead := pad("+"+seconds(e.Time-*t.Capture.First), 14) + "  frame " + padRight(t.frameNumber(e.Frame), 9)
-			t.b.WriteString(wrap(lead, endpoint(&s.A)+" to "+endpoint(&s.B)+": "+eventText(s, e), t.opt.Width))
+			what := eventText(s, e)
+			if len(t.Sessions) > 1 {
+				what = endpoint(&s.A) + " to " + endpoint(&s.B) + ": " + what
+			}
+			t.b.WriteString(wrap(lead, what, t.opt.Width))
 		}
 	}
 }

@@ -53,8 +53,9 @@ func TestGoldensFollowTheSchema(t *testing.T) {
 	}
 }
 
-// everything is reports that between them have each key.
-func everything(t *testing.T) []map[string]any {
+// everything is reports that between them have each key, of one capture in so
+// many and of what no capture has.
+func everything(t *testing.T, oneIn int) []map[string]any {
 	t.Helper()
 	var all []map[string]any
 	add := func(r *report.Report) {
@@ -64,8 +65,10 @@ func everything(t *testing.T) []map[string]any {
 		}
 		all = append(all, parse(t, b.Bytes()))
 	}
-	for _, c := range capturetest.All(t) {
-		add(analyze(t, c.Path))
+	for i, c := range capturetest.All(t) {
+		if i%oneIn == 0 {
+			add(analyze(t, c.Path))
+		}
 	}
 	if dir, ok := capturetest.Shared(t); ok {
 		for _, p := range []string{
@@ -128,7 +131,7 @@ func linkFile() []byte { return pcapFile(147, []byte{1, 2, 3}) }
 func TestReportsFollowTheSchema(t *testing.T) {
 	s := schema(t)
 	seen := make(map[string]bool)
-	for _, r := range everything(t) {
+	for _, r := range everything(t, 1) {
 		if err := s.Validate(r); err != nil {
 			t.Errorf("%v: %v", r["inputs"], err)
 		}
@@ -180,7 +183,11 @@ func TestWrongReportsFail(t *testing.T) {
 	}
 	tried := make(map[string]bool)
 	n := 0
-	for _, r := range everything(t) {
+	for _, r := range everything(t, 10) {
+		for _, key := range []string{"sessions", "events"} { // a few show it as well
+			list := r[key].([]any)
+			r[key] = list[:min(len(list), 3)]
+		}
 		walk(r, "", func(path string, in map[string]any, key string) {
 			// A key of evidence is free, and so is what is inside.
 			free := strings.HasPrefix(path, "findings[].evidence.") && path != "findings[].evidence.first" && path != "findings[].evidence.share"

@@ -80,7 +80,7 @@ func TestSessionsText(t *testing.T) {
 		"        107   422 kbit/s      6.5 %\n    ! 2001:",
 		"10.10.0.1/0x64 > 10.10.0.2/0x8c, RC, nvme-rdma\n     10,401  40.0 Mbit/s      1.3 %          21  155.6 µs  199.0 µs\n    ! 10.10.0.1 sent 134 packets again",
 		"10.10.0.3/0x1 > 10.10.0.4/0x2, UD, RoCEv1\n          1\n",
-		"Events          the 2 that matter most of 4; `rocelens session` tells all of one session\n",
+		"Events          the 2 that matter most of 4; rocelens session tells all of one session\n",
 		"   +0.570000 s  frame 570      10.10.0.1/0x64 to 10.10.0.2/0x8c: 10.10.0.1 has caught up at\n",
 		"PSN 1234 to 1300 never answered by", "sent again 7 times about 254.0 ms apart; last acknowledged PSN 1233",
 		"NIC counters    what the hosts'", "  10.10.0.1                             packet_seq_err 20, local_ack_timeout_err 1",

@@ -96,6 +96,10 @@ func unansweredConnect(f *Facts) []record.Finding {
 		record.Evidence{{Key: "connections", Value: uint64(len(h))}})
 }
 
+// minUnanswered is how many request packets without an answer are worth a
+// finding, if none was sent again: fewer may just be the last of the capture.
+const minUnanswered = 5
+
 // unanswered says which QPs send requests that nobody answers.
 func unanswered(f *Facts) []record.Finding {
 	done := make(map[string]bool) // retry-exhausted tells it better
@@ -108,7 +112,8 @@ func unanswered(f *Facts) []record.Finding {
 	back := directions(f)
 	for st := range f.streams() {
 		visible := st.s.Pairing.Method == record.PairCM || back[direction{host(st.to()), host(st.from())}]
-		if n := st.requests(); st.s.State == record.StateUnanswered && visible && n > 0 && !done[st.s.ID] {
+		n := st.requests()
+		if st.s.State == record.StateUnanswered && visible && !done[st.s.ID] && (n >= minUnanswered || n > 0 && st.tries() > 0) {
 			x := hit{stream: st, n: n, say: plural(n, "request packet"), more: record.Evidence{{Key: "packets", Value: n}}, first: st.s.First, has: true}
 			h = append(h, x)
 		}
@@ -129,12 +134,13 @@ func unanswered(f *Facts) []record.Finding {
 // direction is from one host to another.
 type direction struct{ from, to string }
 
-// directions are those that any packet took.
+// directions are those that any packet took. Where both QPs are of one host
+// nothing tells them apart, and those are left out.
 func directions(f *Facts) map[direction]bool {
 	seen := make(map[direction]bool)
 	for st := range f.streams() {
-		if st.req.Packets > 0 {
-			seen[direction{host(st.from()), host(st.to())}] = true
+		if from, to := host(st.from()), host(st.to()); st.req.Packets > 0 && from != to {
+			seen[direction{from, to}] = true
 		}
 	}
 	return seen

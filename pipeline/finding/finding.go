@@ -36,9 +36,9 @@ var rules = [...]rule{
 	icrcBad,
 	icrcNotComputed,
 	vcrcBad,
-	goBackN,
 	lostBeforeTap,
 	lostAfterTap,
+	goBackN,
 	ackTimeout,
 	rnrStall,
 	answerLost,
@@ -70,7 +70,7 @@ var rules = [...]rule{
 
 // sessionRules are those of them that speak of sessions one by one.
 var sessionRules = [...]rule{
-	retryExhausted, rnrExhausted, remoteError, goBackN, lostBeforeTap, lostAfterTap, ackTimeout, rnrStall, answerLost, missing,
+	retryExhausted, rnrExhausted, remoteError, lostBeforeTap, lostAfterTap, goBackN, ackTimeout, rnrStall, answerLost, missing,
 	silence, refused, unansweredConnect, unanswered, protocolError, selectiveRepeat, reordering, captureLoss, undecided,
 }
 

@@ -2,7 +2,8 @@ package finding
 
 import "github.com/rocelens/rocelens/pipeline/record"
 
-// lossSeverity is how bad it is to lose a share of the packets.
+// lossSeverity is how bad it is to lose so many packets, worst being the
+// largest share of a stream that lost minHarmful of them.
 func lossSeverity(worst float64) record.Severity {
 	if worst >= harmfulLoss {
 		return record.Critical
@@ -37,7 +38,9 @@ func lostBeforeTap(f *Facts) []record.Finding {
 		x := &h[len(h)-1]
 		x.first, x.has = st.firstTry, st.hasTry
 		sent, corrupt, responses = sent+all, corrupt+min(st.req.Lost.Corrupt, st.req.Lost.BeforeTap), responses+st.req.ReadResponses.LostBeforeTap
-		worst = max(worst, share(n, all))
+		if n >= minHarmful {
+			worst = max(worst, share(n, all))
+		}
 	}
 	if len(h) == 0 {
 		return nil
@@ -53,7 +56,7 @@ func lostBeforeTap(f *Facts) []record.Finding {
 	} else {
 		title += ", in " + h.between()
 	}
-	detail := "They were missing in the sequence here, and were sent again."
+	detail := "They were missing here, and were sent again."
 	if responses > 0 {
 		detail += " " + count(responses) + " of them " + isAre(responses, "is a READ response", "are READ responses") + "."
 	}
@@ -61,8 +64,8 @@ func lostBeforeTap(f *Facts) []record.Finding {
 		detail += " " + count(corrupt) + " of them did come, but with a wrong ICRC, which receivers drop: see icrc-bad."
 	}
 	detail += vantages(h, true) + h.worst() +
-		" Check on each hop from the sender to this tap: packets dropped at the egress of switches in the traffic class of RoCE (is it lossless, with PFC and ECN set, for the " +
-		"DSCP or priority that these packets have?), and FCS and FEC errors of the links."
+		" Check on each hop from the sender to this tap: egress drops of switches in the traffic class of RoCE (is it lossless for the DSCP or priority of these packets?), and " +
+		"FCS and FEC errors of links."
 	return h.finding(lossSeverity(worst), "lost-before-tap", title, detail, record.Evidence{
 		{Key: "lost", Value: n}, {Key: "share", Value: share(n, sent)}, {Key: "read_responses", Value: responses}, {Key: "corrupt", Value: corrupt},
 	})
@@ -102,7 +105,9 @@ func lostAfterTap(f *Facts) []record.Finding {
 		all := max(st.req.Packets, n)
 		h.add(st, n, count(n)+", "+percent(n, all), record.Evidence{{Key: "lost", Value: n}, {Key: "share", Value: share(n, all)}}, record.KindNak)
 		sent += all
-		worst = max(worst, share(n, all))
+		if n >= minHarmful {
+			worst = max(worst, share(n, all))
+		}
 		receivers[host(st.to())] = true
 	}
 	if len(h) == 0 {
@@ -120,11 +125,30 @@ func lostAfterTap(f *Facts) []record.Finding {
 	} else {
 		title += ", in " + h.between()
 	}
-	detail := "They passed here, and the receiver asked for them again with a NAK. It asks once for a gap, however many packets are missing, so there may be more." +
+	detail := "They passed here, and the receiver's NAKs asked for them again: once for a gap, however long, so there may be more." +
 		vantages(h, false) + h.worst() +
-		" Check on each hop from this tap to the receiver: packets dropped at the egress of switches in the traffic class of RoCE, FCS and FEC errors of the links, " +
-		"and the receiver's own drop counters (out of buffer, PCIe back-pressure)."
+		" Check on each hop from this tap to the receiver: egress drops of switches in the traffic class of RoCE, FCS and FEC errors of links, and the " +
+		"receiver's own drop counters (out of buffer, PCIe back-pressure)."
 	return h.finding(lossSeverity(worst), "lost-after-tap", title, detail, record.Evidence{{Key: "lost", Value: n}, {Key: "share", Value: share(n, sent)}})
+}
+
+// manyDestinations are the QPs that send UD packets to more than one QP, or
+// can be expected to: a QP numbers its packets whoever they are for, so that
+// what a flow misses may have gone elsewhere.
+func manyDestinations(f *Facts) map[string]bool {
+	flows := make(map[string]int)
+	for st := range f.streams() {
+		if st.s.Service == record.UD && st.req.Packets > 0 {
+			flows[endpoint(st.from())]++
+		}
+	}
+	many := make(map[string]bool)
+	for qp, n := range flows {
+		if n > 1 {
+			many[qp] = true
+		}
+	}
+	return many
 }
 
 // missing says what of UC and UD did not come: nobody asks for it again, so
@@ -132,6 +156,8 @@ func lostAfterTap(f *Facts) []record.Finding {
 func missing(f *Facts) []record.Finding {
 	var h hits
 	var sent uint64
+	many := manyDestinations(f)
+	severity, elsewhere := record.Info, false
 	for st := range f.streams() {
 		n := st.req.Lost.BeforeTap
 		if n == 0 || st.reliable() {
@@ -142,6 +168,11 @@ func missing(f *Facts) []record.Finding {
 			{Key: "service", Value: st.s.Service.String()}, {Key: "missing", Value: n}, {Key: "share", Value: share(n, all)},
 		})
 		sent += all
+		if st.s.Service == record.UD && (many[endpoint(st.from())] || st.from().QPN <= 1 || 2*n > all) {
+			elsewhere = true
+		} else {
+			severity = record.Warning
+		}
 	}
 	if len(h) == 0 {
 		return nil
@@ -153,10 +184,12 @@ func missing(f *Facts) []record.Finding {
 		title = plural(n, "packet") + " of " + plural(uint64(len(h)), "flow")
 	}
 	title += " (" + services(h) + ") never came to this tap (" + percent(n, sent) + " of them)"
-	return h.finding(record.Warning, "uc-ud-missing", title,
-		"Their PSNs are missing. UC and UD have no answers and send nothing again, so it can't be told whether the network lost them or the mirror: compare with the receiver's "+
-			"counters, or with a capture at another place. For UC, a lost packet costs its whole message."+h.worst(),
-		record.Evidence{{Key: "missing", Value: n}, {Key: "share", Value: share(n, sent)}})
+	detail := "Their PSNs are missing. UC and UD have no answers and send nothing again, so it can't be told whether the network lost them or the mirror: compare with the receiver's " +
+		"counters, or with a capture at another place."
+	if elsewhere {
+		detail += " A UD QP numbers its packets whoever they are for, so some may have gone to other receivers."
+	}
+	return h.finding(severity, "uc-ud-missing", title, detail+h.worst(), record.Evidence{{Key: "missing", Value: n}, {Key: "share", Value: share(n, sent)}})
 }
 
 func services(h hits) string {

@@ -11,8 +11,12 @@ import (
 // Above these, what is a warning becomes critical.
 const (
 	harmfulLoss  = 0.001 // of the packets: RoCE's throughput breaks down from about there
-	harmfulAgain = 0.01  // of the packets, sent again
+	harmfulAgain = 0.05  // of the packets, sent again
 	harmfulWait  = 0.1   // of a stream's time, spent waiting for timers
+
+	// minHarmful is how many losses or steps back of one stream it takes: a
+	// single one is a large share of a short capture.
+	minHarmful = 5
 )
 
 // wait is how long a requester waited for its ACK timer. Where events were
@@ -151,15 +155,17 @@ func goBackN(f *Facts) []record.Finding {
 		if st.resp.RNRNaks == 0 { // else some NAKs only repeat those
 			naks, onNak = naks+st.resp.Naks[decode.NakSequence], onNak+st.req.Tries[record.CauseNak]
 		}
-		worst = max(worst, share(a.Packets, st.requests()))
+		if n >= minHarmful {
+			worst = max(worst, share(a.Packets, st.requests()))
+		}
 	}
 	if len(h) == 0 {
 		return nil
 	}
 	h.sort()
-	waited, span, mostWait, say := f.waits(h)
+	waited, _, _, _ := f.waits(h)
 	severity := record.Warning
-	if worst >= harmfulAgain || mostWait >= harmfulWait {
+	if worst >= harmfulAgain {
 		severity = record.Critical
 	}
 	title := host(h[0].from()) + " sent " + plural(again.Packets, "packet") + " again to " + endpoint(h[0].to())
@@ -174,19 +180,22 @@ func goBackN(f *Facts) []record.Finding {
 		detail += " " + plural(lost, "packet") + isAre(lost, " was", " were") + " seen to be lost, so each loss cost " +
 			strconv.FormatFloat(float64(again.Packets)/float64(lost), 'f', 1, 64) + " packets."
 	}
-	if wasted.Packets > 0 {
+	if wasted.Packets > 0 && lost > 0 {
 		detail += " " + count(wasted.Packets) + " of the packets sent again had passed this tap before: go-back-N sends everything from the lost one on."
 	}
 	if zero > 0 {
-		detail += " " + times(zero) + " a requester began at the message's first packet (go-back-0), as old NICs do."
-	}
-	if waited > 0 {
-		detail += " Waiting for timers took " + say + inAll(waited, span) + "."
+		detail += " Where it began again was the first packet of the message " + times(zero) + " (go-back-0), as with old NICs."
 	}
 	if naks >= minIgnored && 2*onNak < naks {
 		detail += " Only " + count(onNak) + " of " + count(naks) + " sequence NAKs set a requester going: after the others it went on waiting for its timer."
 	}
-	detail += h.worst() + " Look for where the packets are lost; all of this follows from it."
+	if lost == 0 {
+		detail += " No packet was seen to be lost."
+	}
+	detail += h.worst()
+	if lost > 0 {
+		detail += " It ends where the loss ends: see lost-before-tap and lost-after-tap."
+	}
 	return h.finding(severity, "go-back-n", title, strings.TrimSpace(detail), record.Evidence{
 		{Key: "packets", Value: again.Packets}, {Key: "share", Value: share(again.Packets, max(sent, again.Packets))}, {Key: "bytes", Value: again.Bytes},
 		{Key: "tries", Value: tries}, {Key: "lost", Value: lost}, {Key: "wasted", Value: wasted.Packets}, {Key: "waited_ns", Value: waited},
@@ -260,11 +269,11 @@ func ackTimeout(f *Facts) []record.Finding {
 	if waited > 0 {
 		title += ": " + say + inAll(waited, span)
 	}
-	detail := "A timer runs out where nothing tells the requester of a loss: the last packet of a burst, a READ's only response, or the answer was lost, or the answer came later than the timer."
+	detail := "Nothing told the requester of a loss there: the last packet of a burst, a READ's only response or the answer was lost, or the answer came too late."
 	if sum(at[:]) == n {
 		detail += atPlaces(&at, "everything had passed this tap, so that it was lost behind it, or the answer before it")
 	}
-	detail += h.worst() + " A timer costs thousands of times what a NAK does. Stop the loss first; then see whether the ACK timeout of the QPs suits this network."
+	detail += h.worst() + " A timer costs far more than a NAK: see whether the QPs' ACK timeout suits this network, once the loss has been dealt with."
 	return h.finding(severity, "ack-timeout", title, detail, record.Evidence{{Key: "timeouts", Value: n}, {Key: "waited_ns", Value: waited}})
 }
 

@@ -70,6 +70,13 @@ func undecided(f *Facts) []record.Finding {
 		record.Evidence{{Key: "packets", Value: n}})
 }
 
+// minSilence is how long a silence has to be to be worth a finding, in ns, and
+// longSilence how many times as long as almost all answers take.
+const (
+	minSilence  = 10_000_000
+	longSilence = 10
+)
+
 // silence says where a stream stopped, and nothing tells why.
 func silence(f *Facts) []record.Finding {
 	var h hits
@@ -77,28 +84,30 @@ func silence(f *Facts) []record.Finding {
 	for i := range f.Events {
 		e := &f.Events[i]
 		d, ok := e.Detail.(record.Silence)
-		if !ok || d.Pending == 0 {
+		if !ok || d.Lasted < minSilence {
 			continue
 		}
-		if st, ok := f.stream(e); ok {
-			lasted += d.Lasted
-			h = append(h, hit{
-				stream: st, n: uint64(d.Lasted), say: duration(d.Lasted), first: e.Frame, has: true,
-				more: record.Evidence{{Key: "lasted_ns", Value: d.Lasted}, {Key: "pending", Value: uint64(d.Pending)}, {Key: "frame", Value: e.Frame}},
-			})
+		st, ok := f.stream(e)
+		if !ok || d.Lasted < st.s.AckTimeout[st.index] || d.Lasted < longSilence*st.req.AckLatency.Quantile(0.99) {
+			continue
 		}
+		lasted += d.Lasted
+		h = append(h, hit{
+			stream: st, n: uint64(d.Lasted), say: duration(d.Lasted), first: e.Frame, has: true,
+			more: record.Evidence{{Key: "lasted_ns", Value: d.Lasted}, {Key: "pending", Value: uint64(d.Pending)}, {Key: "frame", Value: e.Frame}},
+		})
 	}
 	if len(h) == 0 {
 		return nil
 	}
 	h.sort()
-	title := h[0].name() + " stood still for " + duration(lasted) + " with packets unacknowledged, and went on without sending anything again here"
+	title := h[0].name() + " stood still for " + duration(lasted) + " in the middle of its traffic, and nothing here tells why"
 	if len(h) > 1 {
-		title = "Streams stood still " + times(uint64(len(h))) + ", for " + duration(lasted) + " in all, with packets unacknowledged, and went on without sending anything again here"
+		title = "Streams stood still " + times(uint64(len(h))) + " in the middle of their traffic, for " + duration(lasted) + " in all, and nothing here tells why"
 	}
-	return h.finding(record.Warning, "silence", title,
-		"What ended the silence did not pass this tap as a retransmission: a packet may have been lost before the tap and sent again only once, so that its first time was never seen here; "+
-			"or the sender was paused or busy."+h.worst()+" See whether the silence is as long as the QP's ACK timeout.",
+	return h.finding(record.Info, "silence", title,
+		"Nothing was sent again here after it. A packet that was lost before this tap, the last one sent, and came once when it was sent again, looks like this; so does a sender "+
+			"that was busy, or paused."+h.worst()+" Compare with the QP's ACK timeout: as long as that, it was a loss.",
 		record.Evidence{{Key: "silences", Value: uint64(len(h))}, {Key: "lasted_ns", Value: lasted}})
 }
 
