@@ -186,17 +186,16 @@ func tryText(from string, d *record.Try) string {
 }
 
 func episodeText(from string, d *record.Episode) string {
-	text := from + " has caught up at " + psn(d.Range.Last)
+	text := from + " had sent everything again up to " + psn(d.Range.Last) + " after " + duration(d.Took)
 	if !d.Recovered {
-		text = from + " never caught up with " + psn(d.Range.Last)
+		text = from + " never came to " + psn(d.Range.Last) + " again, in " + duration(d.Took)
 	}
-	text += ": " + duration(d.Took) + ", " + plural(uint64(d.Tries), "try")
+	text += ": " + plural(d.Resent.Packets, "packet")
 	if d.Tries > 1 {
-		text = strings.TrimSuffix(text, "trys") + "tries"
+		text += ", " + count(uint64(d.Tries)) + glue + "tries"
 	}
-	text += ", " + plural(d.Resent.Packets, "packet") + " sent again"
 	if d.Lost > 0 {
-		text += ", " + count(d.Lost) + " lost"
+		text += ", " + count(d.Lost) + glue + "lost"
 	}
 	return text
 }
@@ -219,8 +218,8 @@ func exhaustedText(from, to string, d *record.RetryExhausted) string {
 // maxEvents bounds the events in the text of analyze; JSON has them all.
 const maxEvents = 12
 
-// maxLong bounds those among them that are only long, if nothing worse fills
-// the list.
+// maxLong bounds those that are only long. They are left out where there is
+// worse.
 const maxLong = 4
 
 // longEpisode is how long it takes to be worth a line of its own.
@@ -275,7 +274,7 @@ func (t *text) events() {
 	})
 	n := 0
 	for ; n < len(all) && n < maxEvents; n++ {
-		if all[n].class == 1 && n >= maxLong {
+		if all[n].class == 1 && (n >= maxLong || all[0].class > 1) {
 			break
 		}
 	}
@@ -292,7 +291,11 @@ func (t *text) events() {
 	}
 	t.b.WriteByte('\n')
 	total := count(uint64(len(t.Events)) + t.EventsLeftOut)
-	t.row("Events", "the "+count(uint64(len(all)))+" that matter most of "+total+"; rocelens session tells all of one session")
+	matter := count(uint64(len(all))) + " that matter most of "
+	if len(all) == 1 {
+		matter = "one that matters most of "
+	}
+	t.row("Events", "the "+matter+total+"; rocelens session tells all of one session")
 	for _, c := range all {
 		e := &t.Events[c.index]
 		if s := sessions[e.Session]; s != nil {

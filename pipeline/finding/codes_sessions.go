@@ -24,7 +24,7 @@ func sessionCodes() []Code {
 		{
 			Code: "answer-lost", Severities: warning,
 			Summary:  "requests sent again although they had arrived",
-			Meaning:  "The tap saw an acknowledge of what was sent again, before or after it: no request was lost, but the answer was, or it came too late.",
+			Meaning:  "The tap saw an acknowledge of what was sent again, before or after it: no request was lost, but the answer was, or it came too late. At least one try in ten of a stream, and not where packets came late.",
 			Check:    "Drops on the way back, where ACKs may have a DSCP and a queue of their own; the ACK timeout against the ACK latency under load.",
 			Evidence: "`tries`, " + streamsWith("`tries`, and where known `ack_p99_ns`, `ack_timeout_ns`"),
 		},
@@ -59,9 +59,9 @@ func sessionCodes() []Code {
 		{
 			Code: "lost-after-tap", Severities: harm,
 			Summary:  "packets lost between the tap and their receiver",
-			Meaning:  "The tap saw them, and the receiver's NAK asked for them all the same. At least so many: a gap draws one NAK, however long it is. Critical where a stream lost five or more, and one in a thousand.",
+			Meaning:  "The tap saw them, and the receiver's NAK asked for them all the same, or a READ or atomic was sent again; then it may have been the answer that was lost, on its way to the requester. At least so many: a gap draws one NAK, however long it is. Critical where a stream lost five or more, and one in a thousand.",
 			Check:    "Each hop from the tap to the receiver: egress drops in the traffic class of RoCE, FCS errors, the receiver's out-of-buffer counters.",
-			Evidence: "`lost`, `share`, " + streamsWith("`lost`, `share`"),
+			Evidence: "`lost`, `share`, `reads` (READs and atomics among them), " + streamsWith("`lost`, `share`"),
 		},
 		{
 			Code: "lost-before-tap", Severities: harm,
@@ -101,7 +101,7 @@ func sessionCodes() []Code {
 		{
 			Code: "retry-exhausted", Severities: critical,
 			Summary:  "requesters that gave up for want of an answer",
-			Meaning:  "The same packet was sent again until the retry count was used up, and then no more. This is work completion status 12, IBV_WC_RETRY_EXC_ERR, NCCL's \"error 12\". It names the last PSN that was acknowledged, what was not, how often it was sent again, and how far apart.",
+			Meaning:  "The same packet was sent again until the retry count was used up, and then no more. This is work completion status 12, IBV_WC_RETRY_EXC_ERR, NCCL's \"error 12\". It names the last PSN that was acknowledged, what was not, how often it was sent again, and how far apart. Those tries are in no other finding.",
 			Check:    "Whether the responder was up and its QP existed, then the path between them.",
 			Evidence: "`requesters`, " + streamsWith("`unanswered` (`first`, `last`), `last_acked` where one was, `tries`, `spacing_ns`, `frame`"),
 		},

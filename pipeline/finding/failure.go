@@ -63,6 +63,24 @@ func (h hits) each() string {
 	return s
 }
 
+// passed says where those requests went, if it is the same for all.
+func passed(h hits) string {
+	var n [record.NumPlaces]uint64
+	for i := range h {
+		for p, k := range h[i].req.Places {
+			n[p] += k
+		}
+	}
+	switch sum(n[:]) {
+	case 0:
+	case n[record.AfterTap]:
+		return " The requests passed this tap each time: they were lost behind it, or their answers before it."
+	case n[record.BeforeTap]:
+		return " Requests were missing at this tap each time: they were lost before it."
+	}
+	return ""
+}
+
 // retryExhausted says who gave up for want of an answer.
 func retryExhausted(f *Facts) []record.Finding {
 	h := gaveUp(f, false)
@@ -73,9 +91,9 @@ func retryExhausted(f *Facts) []record.Finding {
 	if len(h) > 1 {
 		title = plural(uint64(len(h)), "requester") + " gave up: retries exhausted without an answer"
 	}
-	detail := "The application gets work completion status 12, IBV_WC_RETRY_EXC_ERR (NCCL prints \"error 12\", \"transport retry counter exceeded\"), and the QP is dead." + h.each() +
+	detail := "The application gets work completion status 12, IBV_WC_RETRY_EXC_ERR (NCCL prints \"error 12\", \"transport retry counter exceeded\"), and the QP is dead." + h.each() + passed(h) +
 		" See whether the responder was up at that moment and its QP existed (a QP that is gone drops what comes, without a word), then the path: link state, routes, a " +
-		"firewall on UDP 4791, an MTU that is too small, a pause storm. \"rocelens session --qp\" with that QP tells the whole of it."
+		"firewall on UDP 4791, an MTU that is too small, a pause storm. `rocelens session --qp " + hex(uint64(h[0].to().QPN), 1) + " --addr " + host(h[0].to()) + " FILE` tells the whole of it."
 	return h.finding(record.Critical, "retry-exhausted", title, detail, record.Evidence{{Key: "requesters", Value: uint64(len(h))}})
 }
 

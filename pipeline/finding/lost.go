@@ -60,7 +60,10 @@ func lostBeforeTap(f *Facts) []record.Finding {
 	if responses > 0 {
 		detail += " " + count(responses) + " of them " + isAre(responses, "is a READ response", "are READ responses") + "."
 	}
-	if corrupt > 0 {
+	switch {
+	case corrupt == n:
+		detail += " They did come, but with a wrong ICRC, which receivers drop: see icrc-bad."
+	case corrupt > 0:
 		detail += " " + count(corrupt) + " of them did come, but with a wrong ICRC, which receivers drop: see icrc-bad."
 	}
 	detail += vantages(h, true) + h.worst() +
@@ -94,7 +97,7 @@ func vantages(h hits, before bool) string {
 // lostAfterTap says what passed the tap and did not arrive.
 func lostAfterTap(f *Facts) []record.Finding {
 	var h hits
-	var sent uint64
+	var sent, reads uint64
 	worst := 0.0
 	receivers := make(map[string]bool)
 	for st := range f.streams() {
@@ -103,8 +106,11 @@ func lostAfterTap(f *Facts) []record.Finding {
 			continue
 		}
 		all := max(st.req.Packets, n)
-		h.add(st, n, count(n)+", "+percent(n, all), record.Evidence{{Key: "lost", Value: n}, {Key: "share", Value: share(n, all)}}, record.KindNak)
-		sent += all
+		if st.readsAfter > 0 { // what was lost may have been an answer
+			all += st.resp.ReadResponses.Packets
+		}
+		h.add(st, n, count(n)+", "+percent(n, all), record.Evidence{{Key: "lost", Value: n}, {Key: "share", Value: share(n, all)}}, record.KindTry)
+		sent, reads = sent+all, reads+min(n, st.readsAfter)
 		if n >= minHarmful {
 			worst = max(worst, share(n, all))
 		}
@@ -115,21 +121,38 @@ func lostAfterTap(f *Facts) []record.Finding {
 	}
 	h.sort()
 	n := h.sum()
+	lost := "At least " + plural(n, "packet") + isAre(n, " was", " were") + " lost "
 	to := host(h[0].to())
 	if len(receivers) > 1 {
 		to = plural(uint64(len(receivers)), "receiver")
 	}
-	title := "At least " + plural(n, "packet") + isAre(n, " was", " were") + " lost between this tap and " + to + " (" + percent(n, sent) + ")"
-	if len(h) == 1 {
-		title += ", on the way from " + endpoint(h[0].from())
-	} else {
+	title := lost + "between this tap and " + to + " (" + percent(n, sent) + ")"
+	switch {
+	case len(h) > 1:
 		title += ", in " + h.between()
+	case reads == n:
+		title = lost + "behind this tap (" + percent(n, sent) + "): READ or atomic requests of " + endpoint(h[0].from()) + ", or the answers of " + endpoint(h[0].to())
+	default:
+		title += ", on the way from " + endpoint(h[0].from())
 	}
-	detail := "They passed here, and the receiver's NAKs asked for them again: once for a gap, however long, so there may be more." +
-		vantages(h, false) + h.worst() +
-		" Check on each hop from this tap to the receiver: egress drops of switches in the traffic class of RoCE, FCS and FEC errors of links, and the " +
+	detail := "They passed here and did not arrive."
+	if reads < n {
+		detail += " NAKs asked for them again: once for a gap, however long, so there may be more."
+	}
+	switch {
+	case reads == n:
+		detail += " Whether a request was lost on its way there or an answer on its way back, this does not tell."
+	case reads > 0:
+		detail += " " + count(reads) + " of them are READ or atomic requests on their way there, or the answers on their way back."
+	}
+	if reads == 0 {
+		detail += vantages(h, false)
+	}
+	detail += h.worst() + " Check on each hop behind this tap: egress drops of switches in the traffic class of RoCE, FCS and FEC errors of links, and the " +
 		"receiver's own drop counters (out of buffer, PCIe back-pressure)."
-	return h.finding(lossSeverity(worst), "lost-after-tap", title, detail, record.Evidence{{Key: "lost", Value: n}, {Key: "share", Value: share(n, sent)}})
+	return h.finding(lossSeverity(worst), "lost-after-tap", title, detail, record.Evidence{
+		{Key: "lost", Value: n}, {Key: "share", Value: share(n, sent)}, {Key: "reads", Value: reads},
+	})
 }
 
 // manyDestinations are the QPs that send UD packets to more than one QP, or

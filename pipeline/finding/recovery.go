@@ -104,7 +104,7 @@ func places(h hits) string {
 func atPlaces(n *[record.NumPlaces]uint64, passed string) string {
 	all := sum(n[:])
 	first := " of the tries"
-	s := enumerate(func(c counted) string {
+	s := clauses(func(c counted) string {
 		switch c.n {
 		case all:
 			if all == 1 {
@@ -137,7 +137,7 @@ func goBackN(f *Facts) []record.Finding {
 	worst := 0.0
 	for st := range f.streams() {
 		n := st.tries()
-		if n == 0 || st.selective() {
+		if n == 0 || st.selective() || st.onlyGaveUp() {
 			continue
 		}
 		a := st.again()
@@ -239,7 +239,7 @@ func ackTimeout(f *Facts) []record.Finding {
 	var at [record.NumPlaces]uint64
 	for st := range f.streams() {
 		n := st.req.Tries[record.CauseTimeout]
-		if n == 0 {
+		if n == 0 || st.onlyGaveUp() {
 			continue
 		}
 		w, _ := f.wait(&st)
@@ -284,11 +284,17 @@ func sum(all []uint64) (n uint64) {
 	return n
 }
 
+// minShare is one in how many tries has to be for a lost answer to be worth a
+// finding: the last try of an outage is one at times.
+const minShare = 10
+
 // answerLost says that requests arrived and were sent again all the same.
 func answerLost(f *Facts) []record.Finding {
 	var h hits
 	for st := range f.streams() {
-		if n := st.req.Places[record.Answer]; n > 0 {
+		// A receiver that takes packets in order alone answers what comes late
+		// twice: reordering says it.
+		if n := st.req.Places[record.Answer]; n > 0 && minShare*n >= st.tries() && st.req.Reordered == 0 {
 			more := record.Evidence{{Key: "tries", Value: n}}
 			if l := &st.req.AckLatency; l.Count > 0 {
 				more = append(more, record.Fact{Key: "ack_p99_ns", Value: l.Quantile(0.99)})

@@ -21,13 +21,15 @@ type stream struct {
 // tally is what the events of a stream add to its session's figures. It is
 // incomplete where events were left out.
 type tally struct {
-	first     map[record.EventKind]record.FrameRef
-	waited    int64 // ns, before tries by timeout
-	timeouts  [record.NumPlaces]uint64
-	rnrTimers int64 // ns that RNR NAKs asked for
-	rnrResent record.Amount
-	firstTry  record.FrameRef // RNR aside
-	hasTry    bool
+	first      map[record.EventKind]record.FrameRef
+	waited     int64 // ns, before tries by timeout
+	timeouts   [record.NumPlaces]uint64
+	rnrTimers  int64 // ns that RNR NAKs asked for
+	rnrResent  record.Amount
+	readsAfter uint64          // READs and atomics of which request or answer was lost behind the tap
+	gaveUp     uint64          // tries that ended in nothing
+	firstTry   record.FrameRef // RNR aside
+	hasTry     bool
 }
 
 var noTally tally
@@ -58,6 +60,10 @@ func tallies(events []record.Event) map[streamKey]*tally {
 			t.rnrTimers += d.Timer * int64(max(e.Count, 1))
 		case *record.Try:
 			t.addTry(e, d)
+		case record.RetryExhausted:
+			if !d.RNR {
+				t.gaveUp += uint64(d.Tries)
+			}
 		}
 	}
 	return all
@@ -71,6 +77,9 @@ func (t *tally) addTry(e *record.Event, d *record.Try) {
 	}
 	if !t.hasTry || e.Frame.Before(t.firstTry) {
 		t.firstTry, t.hasTry = e.Frame, true
+	}
+	if strings.Contains(d.Opcode, "READ_REQUEST") || strings.Contains(d.Opcode, "CMP_SWAP") || strings.Contains(d.Opcode, "FETCH_ADD") {
+		t.readsAfter += d.LostAfter
 	}
 	if d.Cause == record.CauseTimeout {
 		t.waited += d.Silence * int64(max(e.Count, 1))
@@ -174,6 +183,10 @@ func (st *stream) tries() uint64 {
 	}
 	return n
 }
+
+// onlyGaveUp says whether all that the requester sent again was its last try
+// to be heard, which is a finding of its own.
+func (st *stream) onlyGaveUp() bool { return st.gaveUp > 0 && st.tries() <= st.gaveUp }
 
 // requests are the packets that the requester sent as such: all but answers to
 // the other side's requests.

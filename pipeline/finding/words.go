@@ -43,18 +43,29 @@ type counted struct {
 	name string
 }
 
-// enumerate is "12 on a NAK, 3 on a timer": what there is none of is left out.
+// enumerate is "12 on a NAK and 3 on a timeout": what there is none of is left
+// out.
 func enumerate(say func(counted) string, all ...counted) string {
+	parts := parts(say, all)
+	if n := len(parts); n > 1 {
+		return strings.Join(parts[:n-1], ", ") + " and " + parts[n-1]
+	}
+	return strings.Join(parts, "")
+}
+
+// clauses is that for parts that have commas of their own.
+func clauses(say func(counted) string, all ...counted) string {
+	return strings.Join(parts(say, all), "; ")
+}
+
+func parts(say func(counted) string, all []counted) []string {
 	var parts []string
 	for _, c := range all {
 		if c.n > 0 {
 			parts = append(parts, say(c))
 		}
 	}
-	if n := len(parts); n > 1 {
-		return strings.Join(parts[:n-1], ", ") + " and " + parts[n-1]
-	}
-	return strings.Join(parts, "")
+	return parts
 }
 
 // isAre is the verb for a number of things.
