@@ -135,7 +135,9 @@ func traits(s *record.Session) string {
 		}
 		all = append(all, hostName(who)+" gave up")
 	case record.StateUnanswered:
-		all = append(all, "no answer")
+		if s.Pairing.Method != record.PairNone {
+			all = append(all, "no answer")
+		}
 	case record.StateOpen, record.StateClosed:
 	}
 	return strings.Join(all, ", ")

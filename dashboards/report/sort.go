@@ -46,10 +46,11 @@ func (s Sort) text() string {
 	}[s]
 }
 
-// sortKey is what a session is ordered by, the first figure before the second.
+// sortKey is what a session is ordered by, the first figure before
+// the second.
 type sortKey struct {
-	first, second int64
-	index         int
+	first, second, third int64
+	index                int
 }
 
 // key is a session's place in this order.
@@ -70,6 +71,7 @@ func (s Sort) key(x *record.Session, index int) sortKey {
 			k.first = 1
 		}
 		k.second = int64(again(a) + again(b))
+		k.third = int64(a.WireBytes + b.WireBytes)
 	}
 	return k
 }
@@ -86,7 +88,7 @@ func (s Sort) top(all []record.Session, n int) []int {
 		keys[i] = s.key(&all[i], i)
 	}
 	slices.SortFunc(keys, func(a, b sortKey) int {
-		return cmp.Or(cmp.Compare(b.first, a.first), cmp.Compare(b.second, a.second), cmp.Compare(a.index, b.index))
+		return cmp.Or(cmp.Compare(b.first, a.first), cmp.Compare(b.second, a.second), cmp.Compare(b.third, a.third), cmp.Compare(a.index, b.index))
 	})
 	out := make([]int, 0, min(n, len(keys)))
 	for _, k := range keys[:cap(out)] {

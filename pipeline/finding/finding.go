@@ -20,6 +20,7 @@ type Facts struct {
 	// What the rules on sessions look things up in, see prepared.
 	tallies map[streamKey]*tally
 	byID    map[string]*record.Session // of the sessions that events name
+	behind  behind
 }
 
 // A rule looks for one kind of thing.

@@ -273,8 +273,15 @@ func ackTimeout(f *Facts) []record.Finding {
 	if sum(at[:]) == n {
 		detail += atPlaces(&at, "everything had passed this tap, so that it was lost behind it, or the answer before it")
 	}
+	if n := uint64(len(f.behind.streams)); n > 0 {
+		detail += " Meanwhile " + plural(n, "stream") + " of other sessions stood still, for " + duration(f.behind.lasted) +
+			" in all: a job whose members wait for one another stalls as a whole."
+	}
 	detail += h.worst() + " A timer costs far more than a NAK: see whether the QPs' ACK timeout suits this network, once the loss has been dealt with."
-	return h.finding(severity, "ack-timeout", title, detail, record.Evidence{{Key: "timeouts", Value: n}, {Key: "waited_ns", Value: waited}})
+	return h.finding(severity, "ack-timeout", title, detail, record.Evidence{
+		{Key: "timeouts", Value: n}, {Key: "waited_ns", Value: waited},
+		{Key: "stalled_streams", Value: uint64(len(f.behind.streams))}, {Key: "stalled_ns", Value: f.behind.lasted},
+	})
 }
 
 func sum(all []uint64) (n uint64) {

@@ -73,8 +73,8 @@ func undecided(f *Facts) []record.Finding {
 // minSilence is how long a silence has to be to be worth a finding, in ns, and
 // longSilence how many times as long as almost all answers take.
 const (
-	minSilence  = 10_000_000
-	longSilence = 10
+	minSilence  int64 = 10_000_000
+	longSilence       = 10
 )
 
 // silence says where a stream stopped, and nothing tells why.
@@ -84,7 +84,7 @@ func silence(f *Facts) []record.Finding {
 	for i := range f.Events {
 		e := &f.Events[i]
 		d, ok := e.Detail.(record.Silence)
-		if !ok || d.Lasted < minSilence {
+		if !ok || d.Lasted < minSilence || f.behind.events[i] {
 			continue
 		}
 		st, ok := f.stream(e)

@@ -205,6 +205,15 @@ func TestSessionRules(t *testing.T) {
 			e.Stream = 1
 			r.events = []record.Event{event(9, "s", record.Silence{Lasted: 67_000_000, Pending: 3}), e, event(20, "s", record.Silence{Lasted: 1_000_000})}
 		}, "", nil},
+		{"one waits, all stand still", func(r *all) {
+			r.s = append(r.s, session("t", end(3, 0x21), end(4, 0x22)))
+			r.s[0].AToB.Tries[record.CauseTimeout], r.s[0].AToB.SilenceTime, r.s[0].AToB.Modes[record.GoBackN] = 1, second, 1
+			try := event(2_000_000, "s", &record.Try{Cause: record.CauseTimeout, Silence: second})
+			still := event(2_100_000, "t", record.Silence{Lasted: second})
+			r.events = []record.Event{try, still, event(3_000_000, "t", record.Silence{Lasted: second})}
+		}, "critical ack-timeout, warning go-back-n, info silence", []string{
+			"Meanwhile 1 stream of other sessions stood still, for 1.00 s in all", "10.0.0.3/0x21 to 10.0.0.4/0x22 stood still for 1.00 s in the middle",
+		}},
 		{"rules broken", func(r *all) {
 			e := event(9, "s", record.ProtocolError{Rule: "opcode order", Got: "RC_SEND_MIDDLE", Want: "RC_SEND_FIRST"})
 			e.Count = 5

@@ -128,6 +128,7 @@ func (f *Facts) stream(e *record.Event) (stream, bool) {
 func (f *Facts) prepared() *Facts {
 	g := *f
 	g.tallies = tallies(f.Events)
+	g.behind = stalled(f.Events)
 	ids := make(map[string]bool)
 	for i := range f.Events {
 		ids[f.Events[i].Session] = true
