@@ -36,6 +36,9 @@ type Summary struct {
 	// Encapsulation counts RoCE packets by what is around them, from the
 	// outside in: "erspan2,vlan100/p3".
 	Encapsulation map[string]int `json:"encapsulation"`
+	// Repeated counts packets of reliable connections whose PSN was there
+	// before: requests and read_responses.
+	Repeated map[string]int `json:"rc_repeated_psn_packets"`
 }
 
 // Tshark is what tshark counted.
@@ -58,6 +61,11 @@ func LoadTruth(tb testing.TB, c Capture) *Truth {
 		tb.Fatalf("%s: %v", c.Truth, err)
 	}
 	return &t
+}
+
+// Clean says that nothing went wrong while it was captured.
+func (t *Truth) Clean() bool {
+	return strings.Contains(t.Description, "No faults injected") && t.Summary.Repeated["requests"]+t.Summary.Repeated["read_responses"] == 0
 }
 
 // OpcodeTotals sums Summary.Opcodes over both directions.

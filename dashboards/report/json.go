@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -19,20 +20,107 @@ type Options struct {
 	Width int
 	// Location is the time zone of text, the local one where it is nil.
 	Location *time.Location
+	// Top is how many sessions text lists, DefaultTop where it is 0.
+	Top int
+	// Sort is what sessions text lists first.
+	Sort Sort
 }
 
 // JSON writes the report as JSON, indented by two spaces. Options are not
-// used: a script gets the same bytes everywhere.
+// used: a script gets the same bytes everywhere. Sessions and events are
+// written one by one, so that the text is never in memory as a whole.
 func JSON(w io.Writer, r *Report, _ Options) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(r); err != nil {
-		return fmt.Errorf("encoding the report: %w", err)
+	o := newObject(w)
+	o.member("schema", r.Schema)
+	o.member("tool", r.Tool)
+	if r.Partial {
+		o.member("partial", true)
 	}
-	_, err := w.Write(b.Bytes())
-	return err
+	o.member("inputs", r.Inputs)
+	o.member("capture", r.Capture)
+	o.member("icrc", r.ICRC)
+	if r.VCRC != nil {
+		o.member("vcrc", r.VCRC)
+	}
+	o.member("aeth", r.AETH)
+	o.member("ecn", r.ECN)
+	o.member("opcodes", r.Opcodes)
+	o.list("sessions", len(r.Sessions), func(i int) any { return newSession(&r.Sessions[i]) })
+	o.list("events", len(r.Events), func(i int) any { return eventJSON{&r.Events[i]} })
+	o.member("events_left_out", r.EventsLeftOut)
+	o.list("expected_counters", len(r.Hosts), func(i int) any { return newHost(&r.Hosts[i]) })
+	o.member("pause", r.Pause)
+	if r.PauseLeftOut > 0 {
+		o.member("pause_left_out", r.PauseLeftOut)
+	}
+	o.member("findings", r.Findings)
+	return o.close()
+}
+
+// object writes a JSON object member by member. The first error stays.
+type object struct {
+	w   *bufio.Writer
+	buf bytes.Buffer
+	n   int // members
+	err error
+}
+
+func newObject(w io.Writer) *object { return &object{w: bufio.NewWriter(w)} }
+
+func (o *object) key(key string) {
+	if o.n > 0 {
+		o.w.WriteByte(',')
+	} else {
+		o.w.WriteByte('{')
+	}
+	o.n++
+	o.w.WriteString("\n  " + strconv.Quote(key) + ": ")
+}
+
+// value writes v, its further lines indented.
+func (o *object) value(v any, indent string) {
+	if o.err != nil {
+		return
+	}
+	o.buf.Reset()
+	enc := json.NewEncoder(&o.buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent(indent, "  ")
+	if err := enc.Encode(v); err != nil {
+		o.err = fmt.Errorf("encoding the report: %w", err)
+		return
+	}
+	o.w.Write(bytes.TrimSuffix(o.buf.Bytes(), []byte("\n")))
+}
+
+func (o *object) member(key string, v any) {
+	o.key(key)
+	o.value(v, "  ")
+}
+
+// list writes an array of n values, made one at a time.
+func (o *object) list(key string, n int, at func(i int) any) {
+	o.key(key)
+	o.w.WriteByte('[')
+	for i := range n {
+		if i > 0 {
+			o.w.WriteByte(',')
+		}
+		o.w.WriteString("\n    ")
+		o.value(at(i), "    ")
+	}
+	if n > 0 {
+		o.w.WriteString("\n  ")
+	}
+	o.w.WriteByte(']')
+}
+
+func (o *object) close() error {
+	if o.err != nil {
+		return o.err
+	}
+	o.w.WriteString("\n}\n")
+	return o.w.Flush()
 }
 
 // Opcodes are the opcodes that occurred, in the order of their numbers. In

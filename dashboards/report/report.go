@@ -7,6 +7,7 @@ import (
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/hwcounters"
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
@@ -14,28 +15,34 @@ import (
 // meaning, not when one is added.
 const SchemaVersion = 1
 
-// Report is what was found. Its JSON form has every key in snake_case; times
-// are nanoseconds since the epoch. A pointer that is nil is null in JSON: not
-// measured, or not measurable in this capture.
+// Report is what was found. JSON writes it with every key in snake_case, in the
+// order of the fields; times are nanoseconds since the epoch. A pointer that
+// is nil is null in JSON: not measured, or not measurable in this capture.
 type Report struct {
-	Schema int  `json:"schema"`
-	Tool   Tool `json:"tool"`
+	Schema int
+	Tool   Tool
 	// Partial says that reading was interrupted: the report holds what had
 	// been read by then.
-	Partial bool    `json:"partial,omitempty"`
-	Inputs  []Input `json:"inputs"`
-	Capture Capture `json:"capture"`
-	ICRC    CRC     `json:"icrc"`
-	VCRC    *CRC    `json:"vcrc,omitempty"` // where native InfiniBand was seen
-	AETH    AETH    `json:"aeth"`
-	ECN     ECN     `json:"ecn"`
-	Opcodes Opcodes `json:"opcodes"`
-	Pause   []Pause `json:"pause"`
+	Partial bool
+	Inputs  []Input
+	Capture Capture
+	ICRC    CRC
+	VCRC    *CRC // where native InfiniBand was seen
+	AETH    AETH
+	ECN     ECN
+	Opcodes Opcodes
+	// Sessions and Events are the pipeline's own.
+	Sessions      []record.Session
+	Events        []record.Event
+	EventsLeftOut uint64
+	// Hosts are what the counters of the NICs should show.
+	Hosts []hwcounters.Host
+	Pause []Pause
 	// PauseLeftOut counts what PFC and PAUSE frames said beyond the rows of
 	// Pause, whose number is bounded.
-	PauseLeftOut uint64 `json:"pause_left_out,omitempty"`
+	PauseLeftOut uint64
 	// Findings are the conclusions, the worst first.
-	Findings []Finding `json:"findings"`
+	Findings []Finding
 }
 
 // Tool is what made the report.
@@ -172,6 +179,9 @@ func New(inputs []capture.Input, c *pipeline.Result, findings []record.Finding, 
 		AETH:    newAETH(&c.AETH),
 		ECN:     ECN{NotECT: c.ECN[0], ECT1: c.ECN[1], ECT0: c.ECN[2], CE: c.ECN[3]},
 		Opcodes: Opcodes{},
+
+		Sessions: c.Sessions, Events: c.Events, EventsLeftOut: c.EventsLeftOut,
+		Hosts: hwcounters.Expect(c.Sessions, c.Events),
 
 		Pause:        newPauses(inputs, &c.Pauses),
 		PauseLeftOut: c.Pauses.Other.XOff + c.Pauses.Other.XOn,

@@ -13,7 +13,7 @@ import (
 )
 
 // Text writes the report for somebody at a terminal: what is wrong first, then
-// what was read, what RoCE is in it, and what else.
+// what was read, the sessions, what RoCE is in it, and what else.
 func Text(w io.Writer, r *Report, opt Options) error {
 	if opt.Width == 0 {
 		opt.Width = defaultWidth
@@ -25,6 +25,9 @@ func Text(w io.Writer, r *Report, opt Options) error {
 	t.findings()
 	t.inputs()
 	t.summary()
+	t.sessions()
+	t.events()
+	t.counters()
 	if t.roce() > 0 {
 		t.opcodes()
 	}

@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -19,6 +20,13 @@ type Code struct {
 
 // Codes are all kinds of findings, in the order of their codes.
 func Codes() []Code {
+	all := append(packetCodes(), sessionCodes()...)
+	slices.SortFunc(all, func(a, b Code) int { return strings.Compare(a.Code, b.Code) })
+	return all
+}
+
+// packetCodes are those of findings from packets and inputs.
+func packetCodes() []Code {
 	info, warning, critical := []record.Severity{record.Info}, []record.Severity{record.Warning}, []record.Severity{record.Critical}
 	return []Code{
 		{

@@ -16,6 +16,11 @@ import (
 type Facts struct {
 	Inputs []capture.Input // as they are once reading has ended
 	*pipeline.Result
+
+	// What the rules on sessions look things up in, see prepared.
+	tallies map[streamKey]*tally
+	byID    map[string]*record.Session // of the sessions that events name
+	behind  behind
 }
 
 // A rule looks for one kind of thing.
@@ -26,9 +31,24 @@ type rule func(*Facts) []record.Finding
 var rules = [...]rule{
 	inputDamaged,
 	noRoCE,
+	retryExhausted,
+	rnrExhausted,
+	remoteError,
 	icrcBad,
 	icrcNotComputed,
 	vcrcBad,
+	lostBeforeTap,
+	lostAfterTap,
+	goBackN,
+	ackTimeout,
+	rnrStall,
+	answerLost,
+	missing,
+	silence,
+	refused,
+	unansweredConnect,
+	unanswered,
+	protocolError,
 	captureDrops,
 	mirroredTwice,
 	copiesApart,
@@ -40,12 +60,33 @@ var rules = [...]rule{
 	icmpError,
 	truncated,
 	truncatedByMirror,
+	selectiveRepeat,
+	reordering,
+	captureLoss,
+	undecided,
+	oneSided,
+	unpaired,
 	cnpReserved,
 }
 
+// sessionRules are those of them that speak of sessions one by one.
+var sessionRules = [...]rule{
+	retryExhausted, rnrExhausted, remoteError, lostBeforeTap, lostAfterTap, goBackN, ackTimeout, rnrStall, answerLost, missing,
+	silence, refused, unansweredConnect, unanswered, protocolError, selectiveRepeat, reordering, captureLoss, undecided,
+}
+
 // Find is all findings, the worst first, in an order that depends on f alone.
-func Find(f *Facts) []record.Finding {
+func Find(f *Facts) []record.Finding { return find(f, rules[:]) }
+
+// OfSession is what there is to say of one session alone, given its events:
+// the worst first.
+func OfSession(s *record.Session, events []record.Event, leftOut uint64) []record.Finding {
+	return find(&Facts{Result: &pipeline.Result{Sessions: []record.Session{*s}, Events: events, EventsLeftOut: leftOut}}, sessionRules[:])
+}
+
+func find(f *Facts, rules []rule) []record.Finding {
 	var all []record.Finding
+	f = f.prepared()
 	for _, r := range rules {
 		all = append(all, r(f)...)
 	}

@@ -141,10 +141,13 @@ func icmpError(f *Facts) []record.Finding {
 	})
 }
 
-// times is "once", "3 times".
+// times is "once", "twice", "3 times".
 func times(n uint64) string {
-	if n == 1 {
+	switch n {
+	case 1:
 		return "once"
+	case 2:
+		return "twice"
 	}
 	return count(n) + " times"
 }

@@ -83,7 +83,7 @@ func TestRules(t *testing.T) {
 			f.ICMPErrors.Other = pipeline.ICMPError{Count: 4, First: record.FrameRef{Number: 6}}
 		}, "warning icmp-error", []string{
 			"10 ICMP errors about RoCEv2 packets, from ::5, 10.0.0.1. They say: ::5 an error that is not in use (ICMPv6 type 100, code 0) 3 times, " +
-				"10.0.0.1 time exceeded (ICMP type 11, code 9) 2 times, 10.0.0.1 fragmentation needed (ICMP type 3, code 4) once. Look at the first",
+				"10.0.0.1 time exceeded (ICMP type 11, code 9) twice, 10.0.0.1 fragmentation needed (ICMP type 3, code 4) once. Look at the first",
 			"routing loop", "The MTU on the way",
 		}},
 		{"CNP", func(f *finding.Facts) { f.Flags[9] = 1 }, "info cnp-reserved", []string{"1 CNP whose"}},

@@ -1,0 +1,151 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// EventKind documents one kind of event: a row of docs/events.md.
+type EventKind struct {
+	Kind   record.EventKind
+	When   string
+	Fields []EventField
+}
+
+// EventField documents one figure of a kind. Durations are in nanoseconds and
+// end in _ns.
+type EventField struct {
+	Key, Text string
+	// Optional says that it is absent where it does not apply.
+	Optional bool
+}
+
+// EventKinds are all kinds, in the order of docs/events.md.
+func EventKinds() []EventKind {
+	amount := func(what string) string { return what + ": `packets` and `bytes` of payload" }
+	return []EventKind{
+		{record.KindConnect, "the connection manager's REQ was answered by a REP, or was given up", []EventField{
+			{Key: "answered", Text: "whether by a REP"},
+			{Key: "requests", Text: "REQs sent, repetitions included"},
+			{Key: "took_ns", Text: "REQ to REP; null without one"},
+			{Key: "service_id", Text: "hexadecimal"},
+		}},
+		{record.KindReject, "a REJ", []EventField{{Key: "reason", Text: "its number"}, {Key: "text", Text: "in words"}}},
+		{record.KindDisconnect, "a DREQ", []EventField{{Key: "answered", Text: "whether by a DREP"}}},
+		{record.KindNewSession, "a QPN began another life", []EventField{
+			{Key: "why", Text: "`cm`, `psn_jump` or `service`"},
+			{Key: "previous", Text: "id of the session before"},
+		}},
+		{record.KindClosed, "the session ended in order, or gave way to a new life of its QPN", []EventField{{Key: "why", Text: "`disconnect`, `new_life` or `evicted`"}}},
+		{record.KindFailed, "the requester gave up", []EventField{
+			{Key: "why", Text: "`retry_exhausted`, `rnr_exhausted` or `nak`"},
+			{Key: "code", Text: "of the NAK", Optional: true},
+		}},
+		{record.KindNak, "a NAK other than RNR", []EventField{
+			{Key: "code", Text: "`sequence`, `invalid_request`, `remote_access`, `remote_operational`, `invalid_rd_request` or `reserved`"},
+			{Key: "psn", Text: "as the NAK says; for `sequence`, the PSN that is missing"},
+			{Key: "opcode", Text: "of the request that drew it", Optional: true},
+			{Key: "request", Text: "its frame", Optional: true},
+			{Key: "refusal", Text: "true where it only repeats an RNR NAK", Optional: true},
+			{Key: "detect_ns", Text: "from the first packet out of order to the NAK; null where none was seen"},
+		}},
+		{record.KindRNRNak, "an RNR NAK: no receive buffer", []EventField{
+			{Key: "psn", Text: "of the refused request"},
+			{Key: "timer_ns", Text: "the wait that it asks for"},
+		}},
+		{record.KindTry, "a requester stepped back and sends again", []EventField{
+			{Key: "psn", Text: "where it begins again"},
+			{Key: "cause", Text: "`nak`, `rnr`, `read`, `timeout` or `unknown`"},
+			{Key: "place", Text: "where the packets went: `before_tap`, `after_tap`, `answer`, `refused` or `unknown`"},
+			{Key: "mode", Text: "`go_back_n`, `selective`, `go_back_0`, or `unknown` where it was broken off"},
+			{Key: "from", Text: "the position before: one past the last request packet seen, in whatever pass"},
+			{Key: "max", Text: "the maximum before: one past the highest PSN seen"},
+			{Key: "silence_ns", Text: "how long the requester had sent nothing"},
+			{Key: "react_ns", Text: "from the NAK, the response or the end of the RNR timer; null where there was none"},
+			{Key: "resent", Text: amount("sent again")},
+			{Key: "wasted", Text: amount("of those, seen in the pass before")},
+			{Key: "lost", Text: "packets lost `before_tap` and `after_tap`"},
+			{Key: "number", Text: "which try of its episode, from 1"},
+			{Key: "opcode", Text: "of the first packet sent again", Optional: true},
+		}},
+		{record.KindEpisode, "all tries until the position reached the old maximum, or until the session failed", []EventField{
+			{Key: "tries", Text: "how many"},
+			{Key: "range", Text: "PSNs from the lowest begun again (`first`) to the old maximum (`last`)"},
+			{Key: "cause", Text: "of its first try"},
+			{Key: "place", Text: "of its first try"},
+			{Key: "resent", Text: amount("sent again")},
+			{Key: "wasted", Text: amount("of those, seen in the pass before")},
+			{Key: "lost", Text: "packets"},
+			{Key: "detect_ns", Text: "from the first packet out of order to the NAK; null without one"},
+			{Key: "took_ns", Text: "from the first sign to the end"},
+			{Key: "recovered", Text: "whether the old maximum was reached"},
+		}},
+		{record.KindSilence, "a long pause in the middle of a stream that no step back explains", []EventField{
+			{Key: "lasted_ns", Text: "how long"},
+			{Key: "psn", Text: "of the packet that ended it"},
+			{Key: "pending", Text: "packets sent and not acknowledged when it began"},
+		}},
+		{record.KindRetryExhausted, "the same packet was sent again until the requester gave up", []EventField{
+			{Key: "unanswered", Text: "PSNs without an answer, `first` to `last`"},
+			{Key: "last_acked", Text: "the last PSN that was acknowledged; null where none was"},
+			{Key: "tries", Text: "how often it was sent again"},
+			{Key: "spacing_ns", Text: "the median between tries; null for a single one"},
+			{Key: "rnr", Text: "true where each was refused with an RNR NAK"},
+		}},
+		{record.KindCaptureLoss, "packets skipped, never gone back for, and yet acknowledged: lost by the mirror", []EventField{{Key: "range", Text: "PSNs, `first` to `last`"}}},
+		{record.KindReorder, "a packet that came late", []EventField{
+			{Key: "psn", Text: "of that packet"},
+			{Key: "behind", Text: "packets that overtook it, at least"},
+			{Key: "late_ns", Text: "after the first of those"},
+		}},
+		{record.KindDuplicate, "the same packet again, not sent again", []EventField{
+			{Key: "psn", Text: "of that packet"},
+			{Key: "network", Text: "true: doubled by the network, false: by the mirror"},
+		}},
+		{record.KindCorrupt, "a wrong ICRC", []EventField{{Key: "psn", Text: "as the packet says"}}},
+		{record.KindUndecided, "out of order, and nothing tells reordering from loss", []EventField{
+			{Key: "psn", Text: "of that packet"},
+			{Key: "why", Text: "what is missing to tell"},
+		}},
+		{record.KindProtocolError, "a rule of the transport was broken", []EventField{
+			{Key: "rule", Text: "which one"},
+			{Key: "psn", Text: "of the packet"},
+			{Key: "got", Text: "what came"},
+			{Key: "want", Text: "what the rule asks for"},
+		}},
+	}
+}
+
+// EventsMarkdown is docs/events.md.
+func EventsMarkdown() string {
+	var b strings.Builder
+	b.WriteString(`# Events
+
+<!-- Written by "go test ./dashboards/report -run EventsDoc -update" from the table in dashboards/report/kinds.go. Change it there. -->
+
+An event is a thing that happened on a session. The array ` + "`events`" + ` of the [JSON report](report.md#events) has them in
+the order of time; ` + "`rocelens session`" + ` tells those of one session. Their number is bounded by ` + "`--max-events`" + `; what was
+left out is counted in ` + "`events_left_out`" + `.
+
+Every event has ` + "`time`" + ` (nanoseconds since the epoch), ` + "`kind`" + `, ` + "`session`" + ` (its id), ` + "`stream`" + ` (` + "`a`" + ` for the requests
+of side a and the answers to them, ` + "`b`" + ` for those of b), ` + "`frame`" + ` and ` + "`count`" + ` (a run of the same is one event). Beside them it
+has the figures of its kind. Keys that end in ` + "`_ns`" + ` are durations in nanoseconds. *Optional* ones are absent where they
+don't apply. Kinds may be added.
+
+| kind | when | figures |
+|---|---|---|
+`)
+	for _, k := range EventKinds() {
+		var fields []string
+		for _, f := range k.Fields {
+			s := "`" + f.Key + "`: " + f.Text
+			if f.Optional {
+				s += " (*optional*)"
+			}
+			fields = append(fields, s)
+		}
+		b.WriteString("| `" + string(k.Kind) + "` | " + k.When + " | " + strings.Join(fields, "<br>") + " |\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,167 @@
+package finding
+
+import (
+	"strings"
+
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// onStreams is the evidence that every finding on sessions has.
+const onStreams = "`streams` (the worst: `session`, `from`, `to`, %s), `streams_affected`, `sessions_affected`, and `first` where an event tells it"
+
+// sessionCodes are those of findings from sessions and their events.
+func sessionCodes() []Code {
+	info, warning, critical := []record.Severity{record.Info}, []record.Severity{record.Warning}, []record.Severity{record.Critical}
+	harm := []record.Severity{record.Warning, record.Critical}
+	return []Code{
+		{
+			Code: "ack-timeout", Severities: harm,
+			Summary:  "requesters that waited until their ACK timer ran out",
+			Meaning:  "A requester went back without a NAK or a response that told it to, after a silence. It happens where the last packets of a burst, a READ's only response or the answer is lost, or where the answer comes later than the timer. Critical where a stream spends a tenth of its time so.",
+			Check:    "Where the packets are lost. Then the ACK timeout of the QPs: too short, it fires without a loss; too long, each loss at the end of a message costs that much.",
+			Evidence: "`timeouts`, `waited_ns`, `stalled_streams` and `stalled_ns` (of other sessions, which stood still meanwhile), " + streamsWith("`timeouts`, `waited_ns`"),
+		},
+		{
+			Code: "answer-lost", Severities: warning,
+			Summary:  "requests sent again although they had arrived",
+			Meaning:  "The tap saw an acknowledge of what was sent again, before or after it: no request was lost, but the answer was, or it came too late. At least one try in ten of a stream, and not where packets came late.",
+			Check:    "Drops on the way back, where ACKs may have a DSCP and a queue of their own; the ACK timeout against the ACK latency under load.",
+			Evidence: "`tries`, " + streamsWith("`tries`, and where known `ack_p99_ns`, `ack_timeout_ns`"),
+		},
+		{
+			Code: "capture-loss", Severities: info,
+			Summary:  "packets that the mirror lost, and not the network",
+			Meaning:  "They are missing, the receiver acknowledged them, and nobody sent them again. They count in no figure of loss.",
+			Check:    "The mirror: oversubscribed or sampling, and whoever captures: buffer and disk.",
+			Evidence: "`packets`, " + streamsWith("`packets`"),
+		},
+		{
+			Code: "connection-refused", Severities: warning,
+			Summary:  "connections that the connection manager rejected",
+			Meaning:  "A REJ was seen, with the reason. 28 is the application's own refusal, 8 means that nobody listens, 10 that the responder believes an earlier connection of that QP to be alive.",
+			Check:    "What the reason says. For 10, look for an earlier session of the QP without a disconnect.",
+			Evidence: "`connections`, " + streamsWith("`reason`, `text`, `frame`"),
+		},
+		{
+			Code: "connection-unanswered", Severities: warning,
+			Summary:  "connections that were asked for in vain",
+			Meaning:  "A REQ was seen, perhaps several times, and neither REP nor REJ. Repetitions of one REQ are one connection.",
+			Check:    "Whether the other host is up and reachable for RoCE, and whether this tap sees the way back.",
+			Evidence: "`connections`, " + streamsWith("`requests`, `service_id`, `frame`"),
+		},
+		{
+			Code: "go-back-n", Severities: harm,
+			Summary:  "packets sent again, why, and what that cost",
+			Meaning:  "Requesters stepped back and sent again from there on, RNR NAKs aside. It says what made them (a NAK, a missing READ response, a timeout), where the packets went, how many packets each loss cost, and how long timers ran. Critical where a stream went back five times or more and sent again one request in twenty. What selective repeat does is not this: see selective-repeat.",
+			Check:    "lost-before-tap, lost-after-tap and answer-lost, which say where.",
+			Evidence: "`packets` (sent again), `share` (of the requests), `bytes`, `tries`, `lost` (seen to be lost), `wasted` (sent again although they had passed the tap), `waited_ns`, " + streamsWith("`packets`, `tries`, `lost`"),
+		},
+		{
+			Code: "lost-after-tap", Severities: harm,
+			Summary:  "packets lost between the tap and their receiver",
+			Meaning:  "The tap saw them, and the receiver's NAK asked for them all the same, or a READ or atomic was sent again; then it may have been the answer that was lost, on its way to the requester. At least so many: a gap draws one NAK, however long it is. Critical where a stream lost five or more, and one in a thousand.",
+			Check:    "Each hop from the tap to the receiver: egress drops in the traffic class of RoCE, FCS errors, the receiver's out-of-buffer counters.",
+			Evidence: "`lost`, `share`, `reads` (READs and atomics among them), " + streamsWith("`lost`, `share`"),
+		},
+		{
+			Code: "lost-before-tap", Severities: harm,
+			Summary:  "packets lost between their sender and the tap",
+			Meaning:  "They were missing in a pass that the requester went back for, or a READ's responses were missing and asked for again. Judged pass by pass: a packet that is lost twice is two losses. Critical where a stream lost five or more, and one in a thousand.",
+			Check:    "Each hop from the sender to the tap: egress drops in the traffic class of RoCE, PFC and ECN settings for the packets' DSCP or priority, FCS errors.",
+			Evidence: "`lost`, `share`, `read_responses` (of them), `corrupt` (of them: came with a bad ICRC), " + streamsWith("`lost`, `share`, `read_responses`"),
+		},
+		{
+			Code: "one-sided", Severities: info,
+			Summary:  "the capture has one direction only",
+			Meaning:  "Packets of a reliable connection, and nothing at all that comes back between the two hosts. What needs the answers (causes, latencies, most losses) can't be told.",
+			Check:    "The mirror: both directions of the port.",
+			Evidence: "`packets`, " + streamsWith("`packets`"),
+		},
+		{
+			Code: "protocol-error", Severities: warning,
+			Summary:  "the rules of the transport were broken",
+			Meaning:  "The order of opcodes, payload against the path MTU, the length that was announced against what was sent, MSNs, PSNs of responses. Each event names the rule, what it asks for and what came.",
+			Check:    "The implementation: NIC, firmware, FPGA or software stack.",
+			Evidence: "`packets`, `rules` (`rule`, `packets`), " + streamsWith("`rule`, `got`, `want`, `psn`, `frame`"),
+		},
+		{
+			Code: "remote-error", Severities: critical,
+			Summary:  "requests that the responder refused for good",
+			Meaning:  "NAK 0x61 (invalid request), 0x62 (remote access error), 0x63 (remote operational error) or 0x64, with the request that drew it where that was seen. It ends the QP.",
+			Check:    "R_Key, address range and permissions of the memory region for 0x62; operation, length and order for 0x61; the responder's device for 0x63.",
+			Evidence: "`naks`, `codes`, " + streamsWith("`code`, `psn`, `frame`, and where seen `opcode`, `request`"),
+		},
+		{
+			Code: "reordering", Severities: []record.Severity{record.Info, record.Warning},
+			Summary:  "packets that came late",
+			Meaning:  "Their IP IDs say that they were sent earlier than what overtook them. As info: nothing was sent again for it. As warning: a receiver that takes packets in order alone asked for them again, though nothing was lost.",
+			Check:    "Packet spraying, adaptive routing, bonds: one path for a QP, or receivers that take packets out of order.",
+			Evidence: "`packets`, `tries` (sent again for it), " + streamsWith("`packets`"),
+		},
+		{
+			Code: "retry-exhausted", Severities: critical,
+			Summary:  "requesters that gave up for want of an answer",
+			Meaning:  "The same packet was sent again until the retry count was used up, and then no more. This is work completion status 12, IBV_WC_RETRY_EXC_ERR, NCCL's \"error 12\". It names the last PSN that was acknowledged, what was not, how often it was sent again, and how far apart. Those tries are in no other finding.",
+			Check:    "Whether the responder was up and its QP existed, then the path between them.",
+			Evidence: "`requesters`, " + streamsWith("`unanswered` (`first`, `last`), `last_acked` where one was, `tries`, `spacing_ns`, `frame`"),
+		},
+		{
+			Code: "rnr-exhausted", Severities: critical,
+			Summary:  "requesters that gave up because the responder was never ready",
+			Meaning:  "The same request was refused with RNR NAKs until the RNR retry count was used up: work completion status 13, IBV_WC_RNR_RETRY_EXC_ERR.",
+			Check:    "The responder's application: receives that are posted too late or not at all.",
+			Evidence: "`requesters`, " + streamsWith("`unanswered` (`first`, `last`), `last_acked` where one was, `tries`, `spacing_ns`, `frame`"),
+		},
+		{
+			Code: "rnr-stall", Severities: harm,
+			Summary:  "responders that had no receive buffer",
+			Meaning:  "RNR NAKs: how many, how long they asked the requester to wait, and how long it took on the wire. Neither loss nor congestion. Critical where a stream spends a tenth of its time so.",
+			Check:    "The receiving application: receives posted earlier, more of them, a busy CPU.",
+			Evidence: "`rnr_naks`, `waited_ns`, `timers_ns` where no event was left out, " + streamsWith("`rnr_naks`, `waited_ns`"),
+		},
+		{
+			Code: "selective-repeat", Severities: info,
+			Summary:  "what was lost was sent again, and nothing else",
+			Meaning:  "Every step back of these streams sent the missing packets alone, and then went on where it was.",
+			Check:    "lost-before-tap and lost-after-tap, which say where.",
+			Evidence: "`packets`, " + streamsWith("`packets`, `tries`"),
+		},
+		{
+			Code: "silence", Severities: info,
+			Summary:  "streams that stood still, and nothing tells why",
+			Meaning:  "A long pause in the middle of a stream that no retransmission at this tap explains: at least 10 ms, the ACK timeout where it is known, and ten times what almost all ACKs take. Where another stream waited for its ACK timer meanwhile, ack-timeout says so instead.",
+			Check:    "Whether it is as long as the ACK timeout: then a packet was lost before the tap, last of its pass, and came once. Otherwise whether the sender was paused or busy.",
+			Evidence: "`silences`, `lasted_ns`, " + streamsWith("`lasted_ns`, `pending`, `frame`"),
+		},
+		{
+			Code: "uc-ud-missing", Severities: []record.Severity{record.Warning, record.Info},
+			Summary:  "UC or UD packets that never came",
+			Meaning:  "Their PSNs are missing. Nothing is acknowledged or sent again there, so it can't be told whether the network lost them or the mirror. As info: UD alone, from QPs that send to several receivers or whose packets are mostly missing, which may have gone elsewhere.",
+			Check:    "The receiver's counters, or a capture at another place.",
+			Evidence: "`missing`, `share`, " + streamsWith("`service`, `missing`, `share`"),
+		},
+		{
+			Code: "unanswered", Severities: warning,
+			Summary:  "requests that nobody answers",
+			Meaning:  "A QP sends requests, at least five packets or some of them again, other answers pass this tap, and none to these. Where a requester gave up, it is retry-exhausted instead.",
+			Check:    "Whether the responder's QP exists; losses behind the tap.",
+			Evidence: "`qps`, " + streamsWith("`packets`"),
+		},
+		{
+			Code: "undecided", Severities: info,
+			Summary:  "out of order, and it can't be told whether late or sent again",
+			Meaning:  "Without rising IP IDs both look alike. They count neither as loss nor as reordering.",
+			Check:    "Nothing, or a capture at the sender.",
+			Evidence: "`packets`, " + streamsWith("`packets`"),
+		},
+		{
+			Code: "unpaired", Severities: info,
+			Summary:  "flows that were not matched with the other direction",
+			Meaning:  "Packets go both ways between the two hosts, and nothing tells surely enough which flows belong to one connection. No guess is made.",
+			Check:    "A capture that has the connection's set-up, or more of its traffic.",
+			Evidence: "`packets`, " + streamsWith("`packets`"),
+		},
+	}
+}
+
+func streamsWith(keys string) string { return strings.Replace(onStreams, "%s", keys, 1) }

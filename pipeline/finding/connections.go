@@ -1,0 +1,210 @@
+package finding
+
+import (
+	"strconv"
+
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// rejectHints are what the common reasons of a REJ come from (IBTA volume 1,
+// 12.6.7.2; kernel ib_cm.h).
+var rejectHints = map[uint16]string{
+	1:  "the responder has no QP to spare",
+	3:  "the responder is out of resources",
+	4:  "an answer of the handshake came too late",
+	8:  "nobody listens on that port or service id",
+	9:  "the two sides use different transport services",
+	10: "the responder still has an earlier connection of that QP, one that was never closed: look for a session of it without a disconnect",
+	12: "the responder does not have the GID that was asked for: wrong address or GID index",
+	26: "the path MTU is too large for the responder",
+	28: "the application itself refused, for a reason of its own (authentication, limits, version)",
+	29: "the RNR retry count is not accepted",
+}
+
+// refused says which connections CM rejected.
+func refused(f *Facts) []record.Finding {
+	var h hits
+	reasons := make(map[uint16]bool)
+	hints := ""
+	for i := range f.Events {
+		e := &f.Events[i]
+		d, ok := e.Detail.(record.Reject)
+		if !ok {
+			continue
+		}
+		st, ok := f.stream(e)
+		if !ok {
+			continue
+		}
+		st.index = 0 // A is who asked, whoever sent the REJ
+		say := "reason " + strconv.Itoa(int(d.Reason)) + ", " + d.Text
+		h = append(h, hit{
+			stream: st, n: max(e.Count, 1), say: say, first: e.Frame, has: true,
+			more: record.Evidence{{Key: "reason", Value: uint64(d.Reason)}, {Key: "text", Value: d.Text}, {Key: "frame", Value: e.Frame}},
+		})
+		if hint := rejectHints[d.Reason]; hint != "" && !reasons[d.Reason] {
+			hints += " Reason " + strconv.Itoa(int(d.Reason)) + ": " + hint + "."
+		}
+		reasons[d.Reason] = true
+	}
+	if len(h) == 0 {
+		return nil
+	}
+	n := h.sum()
+	title := host(h[0].to()) + " refused a connection from " + host(h[0].from()) + ": " + h[0].say
+	if n > 1 {
+		title = plural(n, "connection") + " refused"
+		if len(reasons) == 1 {
+			title += ": " + h[0].say
+		}
+	}
+	return h.finding(record.Warning, "connection-refused", title,
+		"The connection manager's REJ says so."+h.each()+hints, record.Evidence{{Key: "connections", Value: n}})
+}
+
+// unansweredConnect says which connections were asked for in vain.
+func unansweredConnect(f *Facts) []record.Finding {
+	var h hits
+	for i := range f.Events {
+		e := &f.Events[i]
+		d, ok := e.Detail.(record.Connect)
+		if !ok || d.Answered {
+			continue
+		}
+		st, ok := f.stream(e)
+		if !ok {
+			continue
+		}
+		st.index = 0
+		say := plural(uint64(d.Requests), "request")
+		h = append(h, hit{
+			stream: st, n: uint64(d.Requests), say: say, first: e.Frame, has: true,
+			more: record.Evidence{{Key: "requests", Value: uint64(d.Requests)}, {Key: "service_id", Value: hex(d.Service, 16)}, {Key: "frame", Value: e.Frame}},
+		})
+	}
+	if len(h) == 0 {
+		return nil
+	}
+	h.sort()
+	title := host(h[0].from()) + " asked " + host(h[0].to()) + " for a connection " + times(h[0].n) + ", without an answer"
+	if len(h) > 1 {
+		title = plural(uint64(len(h)), "connection") + " asked for without an answer"
+	}
+	return h.finding(record.Warning, "connection-unanswered", title,
+		"CM's REQ was seen, and neither REP nor REJ."+h.worst()+" See whether the other host is up and reachable for RoCE (the same address, VLAN and GID type, UDP 4791 not filtered), whether its CM "+
+			"service runs, and whether this tap would see the way back.",
+		record.Evidence{{Key: "connections", Value: uint64(len(h))}})
+}
+
+// minUnanswered is how many request packets without an answer are worth a
+// finding, if none was sent again: fewer may just be the last of the capture.
+const minUnanswered = 5
+
+// unanswered says which QPs send requests that nobody answers.
+func unanswered(f *Facts) []record.Finding {
+	done := make(map[string]bool) // retry-exhausted tells it better
+	for i := range f.Events {
+		if e := &f.Events[i]; e.Detail.Kind() == record.KindRetryExhausted {
+			done[e.Session] = true
+		}
+	}
+	var h hits
+	back := directions(f)
+	for st := range f.streams() {
+		visible := st.s.Pairing.Method == record.PairCM || back[direction{host(st.to()), host(st.from())}]
+		n := st.requests()
+		if st.s.State == record.StateUnanswered && visible && !done[st.s.ID] && (n >= minUnanswered || n > 0 && st.tries() > 0) {
+			x := hit{stream: st, n: n, say: plural(n, "request packet"), more: record.Evidence{{Key: "packets", Value: n}}, first: st.s.First, has: true}
+			h = append(h, x)
+		}
+	}
+	if len(h) == 0 {
+		return nil
+	}
+	h.sort()
+	title := "No answer to any of " + plural(h[0].n, "request packet") + " from " + endpoint(h[0].from()) + " to " + endpoint(h[0].to())
+	if len(h) > 1 {
+		title = "No answer at all to the requests of " + plural(uint64(len(h)), "QP")
+	}
+	return h.finding(record.Warning, "unanswered", title,
+		"Other answers do pass this tap, and none of these."+h.worst()+" Either the responder's QP does not exist or is in error, or the requests are lost behind this tap.",
+		record.Evidence{{Key: "qps", Value: uint64(len(h))}})
+}
+
+// direction is from one host to another.
+type direction struct{ from, to string }
+
+// directions are those that any packet took. Where both QPs are of one host
+// nothing tells them apart, and those are left out.
+func directions(f *Facts) map[direction]bool {
+	seen := make(map[direction]bool)
+	for st := range f.streams() {
+		if from, to := host(st.from()), host(st.to()); st.req.Packets > 0 && from != to {
+			seen[direction{from, to}] = true
+		}
+	}
+	return seen
+}
+
+// apart sorts the sessions whose other half was not found into those where
+// nothing at all comes back between the two hosts, and those where something
+// does and can't be told to belong to them.
+func apart(f *Facts) (oneSided, unpaired hits) {
+	var lone hits
+	for st := range f.streams() {
+		s := st.s
+		if s.Pairing.Method == record.PairNone && st.reliable() && s.Service != record.ServiceUnknown && st.req.Packets > 0 && st.resp.Packets == 0 {
+			lone = append(lone, hit{
+				stream: st, n: st.req.Packets, say: plural(st.req.Packets, "packet"), more: record.Evidence{{Key: "packets", Value: st.req.Packets}},
+				first: s.First, has: true,
+			})
+		}
+	}
+	if len(lone) == 0 {
+		return nil, nil
+	}
+	seen := directions(f)
+	for _, x := range lone {
+		switch {
+		case !seen[direction{host(x.to()), host(x.from())}]:
+			oneSided = append(oneSided, x)
+		case x.s.State != record.StateUnanswered: // which is a finding of its own
+			unpaired = append(unpaired, x)
+		}
+	}
+	return oneSided, unpaired
+}
+
+// oneSided says that the capture has one direction only.
+func oneSided(f *Facts) []record.Finding {
+	h, _ := apart(f)
+	if len(h) == 0 {
+		return nil
+	}
+	h.sort()
+	title := "Only the packets from " + endpoint(h[0].from()) + " to " + endpoint(h[0].to()) + " are in this capture, nothing comes back"
+	if len(h) > 1 {
+		title = "Only one direction of " + plural(uint64(len(h)), "flow") + " is in this capture"
+	}
+	return h.finding(record.Info, "one-sided", title,
+		"What the other side said was not captured, so causes, latencies and most losses can't be told."+h.worst()+" Mirror both directions. On a host, tcpdump sees RDMA only "+
+			"where the NIC hands it a copy (a sniffer device, or the RDMA device itself).",
+		record.Evidence{{Key: "packets", Value: h.sum()}})
+}
+
+// unpaired says that flows were not matched to sessions.
+func unpaired(f *Facts) []record.Finding {
+	_, h := apart(f)
+	if len(h) == 0 {
+		return nil
+	}
+	h.sort()
+	title := "The answers to " + endpoint(h[0].from()) + " to " + endpoint(h[0].to()) + " could not be told from other traffic"
+	if len(h) > 1 {
+		title = plural(uint64(len(h)), "flow") + " could not be matched with the other direction"
+	}
+	return h.finding(record.Info, "unpaired", title,
+		"A BTH names the destination QP alone, so the two directions of a connection are matched by connection set-up, acknowledges and ports. Nothing was sure enough here, and no guess was made."+
+			h.worst()+" A capture that has the set-up of the connection, or more of its traffic, settles it.",
+		record.Evidence{{Key: "packets", Value: h.sum()}})
+}

@@ -1,0 +1,165 @@
+package finding
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// figure collects the streams that have some of one figure.
+func (f *Facts) figure(of func(*stream) uint64, noun string, kinds ...record.EventKind) (h hits) {
+	for st := range f.streams() {
+		if n := of(&st); n > 0 {
+			h.add(st, n, plural(n, noun), record.Evidence{{Key: noun + "s", Value: n}}, kinds...)
+		}
+	}
+	h.sort()
+	return h
+}
+
+// captureLoss says what the mirror lost.
+func captureLoss(f *Facts) []record.Finding {
+	h := f.figure(func(st *stream) uint64 { return st.req.Lost.Capture }, "packet", record.KindCaptureLoss)
+	if len(h) == 0 {
+		return nil
+	}
+	n := h.sum()
+	return h.finding(record.Info, "capture-loss",
+		plural(n, "packet")+isAre(n, " is", " are")+" missing from the capture, and not lost by the network ("+h.between()+")",
+		"The receiver acknowledged them, and nobody sent them again: the mirror, or whoever captured, lost them. Figures of this report are too low by so much."+h.worst()+
+			" Mirror fewer ports, or to a faster one; a sampling mirror can't be used to find losses.",
+		record.Evidence{{Key: "packets", Value: n}})
+}
+
+// reordering says what came late, and whether that did harm.
+func reordering(f *Facts) []record.Finding {
+	h := f.figure(func(st *stream) uint64 { return st.req.Reordered }, "packet", record.KindReorder)
+	if len(h) == 0 {
+		return nil
+	}
+	var harm uint64
+	for i := range h {
+		if d := h[i].req; d.Lost.BeforeTap+d.Lost.AfterTap == 0 {
+			harm += d.Tries[record.CauseNak]
+		}
+	}
+	n := h.sum()
+	title := plural(n, "packet") + " came late, overtaken by others (" + h.between() + ")"
+	more := record.Evidence{{Key: "packets", Value: n}, {Key: "tries", Value: harm}}
+	if harm > 0 {
+		return h.finding(record.Warning, "reordering", title+", and were sent again for it "+times(harm),
+			"Nothing was lost: the receiver takes packets in order alone, and sends a NAK for each one that comes late."+h.worst()+" Keep a QP's packets on one path (no packet spraying, no adaptive "+
+				"routing, no bond that spreads packets) or let the receivers take them out of order.", more)
+	}
+	return h.finding(record.Info, "reordering", title,
+		"Nothing was lost or sent again for it: the receivers take packets out of order, as they must with adaptive routing."+h.worst(), more)
+}
+
+// undecided says what can't be told.
+func undecided(f *Facts) []record.Finding {
+	h := f.figure(func(st *stream) uint64 { return st.req.Undecided }, "packet", record.KindUndecided)
+	if len(h) == 0 {
+		return nil
+	}
+	n := h.sum()
+	return h.finding(record.Info, "undecided",
+		plural(n, "packet")+" out of order, and it can't be told whether late or lost and sent again ("+h.between()+")",
+		"Without IP IDs that rise (IPv6, or a sender that leaves them constant) a packet that comes late looks like one that was sent again. They are counted neither as loss nor as reordering."+h.worst(),
+		record.Evidence{{Key: "packets", Value: n}})
+}
+
+// minSilence is how long a silence has to be to be worth a finding, in ns, and
+// longSilence how many times as long as almost all answers take.
+const (
+	minSilence  int64 = 10_000_000
+	longSilence       = 10
+)
+
+// silence says where a stream stopped, and nothing tells why.
+func silence(f *Facts) []record.Finding {
+	var h hits
+	var lasted int64
+	for i := range f.Events {
+		e := &f.Events[i]
+		d, ok := e.Detail.(record.Silence)
+		if !ok || d.Lasted < minSilence || f.behind.events[i] {
+			continue
+		}
+		st, ok := f.stream(e)
+		if !ok || d.Lasted < st.s.AckTimeout[st.index] || d.Lasted < longSilence*st.req.AckLatency.Quantile(0.99) {
+			continue
+		}
+		lasted += d.Lasted
+		h = append(h, hit{
+			stream: st, n: uint64(d.Lasted), say: duration(d.Lasted), first: e.Frame, has: true,
+			more: record.Evidence{{Key: "lasted_ns", Value: d.Lasted}, {Key: "pending", Value: uint64(d.Pending)}, {Key: "frame", Value: e.Frame}},
+		})
+	}
+	if len(h) == 0 {
+		return nil
+	}
+	h.sort()
+	title := h[0].name() + " stood still for " + duration(lasted) + " in the middle of its traffic, and nothing here tells why"
+	if len(h) > 1 {
+		title = "Streams stood still " + times(uint64(len(h))) + " in the middle of their traffic, for " + duration(lasted) + " in all, and nothing here tells why"
+	}
+	return h.finding(record.Info, "silence", title,
+		"Nothing was sent again here after it. A packet that was lost before this tap, the last one sent, and came once when it was sent again, looks like this; so does a sender "+
+			"that was busy, or paused."+h.worst()+" Compare with the QP's ACK timeout: as long as that, it was a loss.",
+		record.Evidence{{Key: "silences", Value: uint64(len(h))}, {Key: "lasted_ns", Value: lasted}})
+}
+
+// protocolError says which rules were broken.
+func protocolError(f *Facts) []record.Finding {
+	type broken struct {
+		name string
+		n    uint64
+	}
+	var rules []broken
+	var h hits
+	for i := range f.Events {
+		e := &f.Events[i]
+		d, ok := e.Detail.(record.ProtocolError)
+		if !ok {
+			continue
+		}
+		st, ok := f.stream(e)
+		if !ok {
+			continue
+		}
+		n := max(e.Count, 1)
+		say := d.Rule
+		if d.Got != "" || d.Want != "" {
+			say += ": " + d.Got + " instead of " + d.Want
+		}
+		h = append(h, hit{
+			stream: st, n: n, say: say, first: e.Frame, has: true,
+			more: record.Evidence{{Key: "rule", Value: d.Rule}, {Key: "got", Value: d.Got}, {Key: "want", Value: d.Want}, {Key: "psn", Value: uint64(d.PSN)}, {Key: "frame", Value: e.Frame}},
+		})
+		at := slices.IndexFunc(rules, func(b broken) bool { return b.name == d.Rule })
+		if at < 0 {
+			at = len(rules)
+			rules = append(rules, broken{name: d.Rule})
+		}
+		rules[at].n += n
+	}
+	if len(h) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(rules, func(a, b broken) int { return cmp.Compare(b.n, a.n) })
+	var names []string
+	list := []record.Evidence{}
+	for i, r := range rules {
+		names = append(names, r.name+" ("+count(r.n)+")")
+		if i < maxListed {
+			list = append(list, record.Evidence{{Key: "rule", Value: r.name}, {Key: "packets", Value: r.n}})
+		}
+	}
+	n := h.sum()
+	return h.finding(record.Warning, "protocol-error",
+		"The rules of the transport were broken "+times(n)+": "+listed(names),
+		strings.TrimSpace(h.each())+" This is for whoever builds the NIC or writes its driver or firmware: each event has the packet's PSN, and what the rule asks for.",
+		record.Evidence{{Key: "packets", Value: n}, {Key: "rules", Value: list}})
+}
