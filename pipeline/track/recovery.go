@@ -36,6 +36,7 @@ type recovery struct {
 	tryTime int64
 	tryMax  uint32
 	lead    tryLead
+	whole   bool // of the try that is about to begin, as tryLead has it
 	episode *record.Episode
 	epMax   uint32
 	epTime  int64
@@ -70,6 +71,7 @@ const maxUnheard = 64
 type tryLead struct {
 	frame record.FrameRef
 	jump  bool // it ended in a jump to the old maximum
+	whole bool // it went back to the first packet of the message, ahead of what the NAK names
 	open  bool
 }
 

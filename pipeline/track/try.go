@@ -85,7 +85,8 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	}
 	r.episode.Tries++
 	try.Number = r.episode.Tries
-	r.try, r.tryTime, r.tryMax, r.lead = try, p.Time, s.max, tryLead{frame: p.ref(), open: true}
+	r.try, r.tryTime, r.tryMax, r.lead = try, p.Time, s.max, tryLead{frame: p.ref(), open: true, whole: r.whole}
+	r.whole = false
 	if try.Cause == record.CauseUnknown && len(r.unheard) < maxUnheard {
 		r.unheard = append(r.unheard, unheard{try, r.episode})
 	}
@@ -170,7 +171,8 @@ func (t *Tracker) cause(f *flow, p *Packet, op *operation, psn uint32) (record.C
 		return record.CauseNak, p.Time - n.time, true
 	}
 	if n := &r.nak; n.valid && n.pass == s.passes && p.Time-n.time <= half && psnDiff(psn, n.psn) < 0 && op.begins() {
-		return record.CauseNak, p.Time - n.time, true // from the beginning of the message
+		s.rec.whole = true // from the beginning of the message
+		return record.CauseNak, p.Time - n.time, true
 	}
 	if r.beyond.valid && r.beyond.pass == s.passes && r.beyond.psn == psn && p.Time-r.beyond.time <= half {
 		return record.CauseRead, p.Time - r.beyond.time, true
@@ -215,7 +217,7 @@ func (t *Tracker) caughtUp(f *flow, p *Packet) {
 	switch {
 	case r.lead.jump:
 		mode = record.Selective
-	case r.nak.valid && psnDiff(r.try.PSN, r.nak.psn) < 0 && r.try.Cause == record.CauseNak:
+	case r.lead.whole:
 		mode = record.GoBack0
 	}
 	t.endTry(f, mode)
