@@ -25,8 +25,10 @@ type cmRow struct {
 	cond   func(body []byte) bool
 }
 
-func madRows(header []row) []row {
-	rows := append(header, row{0, "infiniband.smplid.smpdata", "SMP Data", TypeBytes, Dec, madLen, 0, 0, rowOptions{
+// madRows are the rows of management datagrams: those of the common header, and
+// the bodies behind it.
+func madRows(rows []row) []row {
+	rows = append(rows, row{0, "infiniband.smplid.smpdata", "SMP Data", TypeBytes, Dec, madLen, 0, 0, rowOptions{
 		read: readCM, title: cmTitle,
 	}})
 	for _, m := range []struct {
