@@ -74,6 +74,7 @@ type place struct {
 	hidden bool
 	off, n int // bytes within the layer; n < 0: up to -n bytes from its end on
 	mask   uint64
+	title  func(p *Packet) string // what the tree shows in place of label and value
 	// read replaces the plain reading of n bytes at off. It returns false
 	// where the field is not there.
 	read func(x *Extra, p *Packet, l Layer, v *Value) bool
@@ -131,6 +132,7 @@ type Node struct {
 	Hidden bool
 	Value  Value
 
+	title string // in place of label and value
 	// The bits that a part of a byte is taken from, for the tree's drawing.
 	raw, mask uint64
 	size      int
@@ -288,6 +290,9 @@ func (t *layerTree) append(dst []Node, x *Extra, p *Packet, l Layer, heading boo
 		if !fa.at.value(x, p, l, &n.Value) {
 			continue
 		}
+		if fa.at.title != nil {
+			n.title = fa.at.title(p)
+		}
 		if n.mask != 0 {
 			for _, b := range p.Data[n.Value.Off : n.Value.Off+n.Value.Len] {
 				n.raw = n.raw<<8 | uint64(b)
@@ -343,6 +348,7 @@ type rowOptions struct {
 	byName bool // found by name alone, and not part of the tree
 	ours   bool
 	values func(uint64) string
+	title  func(p *Packet) string
 	read   func(x *Extra, p *Packet, l Layer, v *Value) bool
 }
 
@@ -357,7 +363,7 @@ func (t *fieldTable) add(kind LayerKind, h headerRows) *layerTree {
 				t.fields = append(t.fields, f)
 			}
 		}
-		pl := &place{layer: kind, depth: r.depth, hidden: r.opt.hidden, off: r.off, n: r.n, mask: r.mask, read: r.opt.read}
+		pl := &place{layer: kind, depth: r.depth, hidden: r.opt.hidden, off: r.off, n: r.n, mask: r.mask, title: r.opt.title, read: r.opt.read}
 		f.places = append(f.places, pl)
 		f.layers |= 1 << kind
 		f.Repeats = f.Repeats || len(f.places) > 1 || repeats(kind)

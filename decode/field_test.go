@@ -56,6 +56,19 @@ func fieldFrames() []capture.Frame {
 		linkFrame(capture.LinkIPoIB, cat(make([]byte, 40), unhex("08000000"), ipOver(layers.IPProtocolICMPv4, unhex("0800 0000 00000000")))),
 		frame(append(bare[:len(bare)-1:len(bare)-1], bare[len(bare)-1]^1)),
 	}
+	for attribute := byte(0x10); attribute <= 0x1a; attribute++ {
+		body := make([]byte, 256)
+		copy(body, []byte{1, decode.ClassCM, 2, 3, 17: attribute})
+		other := append([]byte(nil), body...)
+		frames = append(frames, over(transport{op: 0x64, qp: 1, ext: make([]byte, 8), payload: body}))
+		copy(other[24+66:], []byte{0xff, 0xff, 10, 0, 0, 1}) // a REQ's GIDs
+		copy(other[24+82:], []byte{0xff, 0xff, 10, 0, 0, 2})
+		for _, version := range []byte{0x40, 0x60} { // RDMA-CM, in REQ and SIDR_REQ
+			ip := append([]byte(nil), other...)
+			ip[24+12], ip[24+13], ip[24+17], ip[24+141] = 1, 6, version, version
+			frames = append(frames, over(transport{op: 0x64, qp: 1, ext: make([]byte, 8), payload: ip}))
+		}
+	}
 	for op := range 256 {
 		_, headers, _, _ := headersOf(byte(op))
 		n := 0

@@ -157,6 +157,9 @@ func (n *Node) AppendText(dst []byte) []byte {
 		}
 		return append(dst, title...)
 	}
+	if n.title != "" {
+		return append(dst, n.title...)
+	}
 	f, v := n.Field, &n.Value
 	if n.mask != 0 && n.size > 0 && n.size <= 4 {
 		dst = appendBits(dst, n.raw, n.mask, n.size*8)

@@ -106,7 +106,7 @@ var ibHeaders = []headerRows{
 	{LayerCNPReserved, "infiniband", "InfiniBand", []row{
 		{0, "infiniband.cnp.reserved", "CNP reserved bytes", TypeBytes, Dec, 0, 16, 0, rowOptions{ours: true}},
 	}},
-	{LayerMAD, "infiniband", "InfiniBand", []row{
+	{LayerMAD, "infiniband", "InfiniBand", madRows([]row{
 		{0, "infiniband.mad", "MAD (Management Datagram) Common Header", TypeBytes, Dec, 0, 24, 0, rowOptions{read: readMAD}},
 		{1, "infiniband.mad.baseversion", "Base Version", TypeUint8, Hex, 0, 1, 0, rowOptions{}},
 		{1, "infiniband.mad.mgmtclass", "Management Class", TypeUint8, Hex, 1, 1, 0, rowOptions{values: madClassName}},
@@ -119,7 +119,7 @@ var ibHeaders = []headerRows{
 		{1, "infiniband.reserved", "", 0, 0, 18, 2, 0, rowOptions{}},
 		{1, "infiniband.mad.attributemodifier", "Attribute Modifier", TypeUint32, Hex, 20, 4, 0, rowOptions{}},
 		{1, "infiniband.mad.data", "MAD Data Payload", TypeBytes, Dec, 24, 0, 0, rowOptions{read: readMADData}},
-	}},
+	})},
 	{LayerPayload, "data", "Payload", []row{
 		{0, "data.data", "Data", TypeBytes, Dec, 0, 0, 0, rowOptions{read: readPayload}},
 		{0, "data.len", "Length", TypeUint32, Dec, 0, 0, 0, rowOptions{read: readPayloadLen}},

@@ -71,8 +71,8 @@ var columns = map[mad.Attribute][]column{
 		{"req.prim_remotelid", number(func(m *mad.Message) uint64 { return uint64(m.Primary.RemoteLID) })},
 		{"req.prim_localgid", func(m *mad.Message) string { return address(m.Primary.LocalGID) }},
 		{"req.prim_remotegid", func(m *mad.Message) string { return address(m.Primary.RemoteGID) }},
-		// tshark shows the upper 12 of the label's 20 bits: it masks the label
-		// out of 32 bits, and then shifts by 8 too many.
+		// tshark 4.0 reads three of the four bytes that have the label's 20 bits
+		// at their beginning: it shows the upper 12.
 		{"req.prim_flowlabel", number(func(m *mad.Message) uint64 { return uint64(m.Primary.FlowLabel >> 8) })},
 		{"req.prim_tfcclass", number(func(m *mad.Message) uint64 { return uint64(m.Primary.TrafficClass) })},
 		{"req.prim_hoplim", number(func(m *mad.Message) uint64 { return uint64(m.Primary.HopLimit) })},

@@ -113,7 +113,8 @@ func (c *Conn) RejectText() string {
 // SourcePort is the UDP source port that the Linux kernel gives to the
 // connection's packets, the same in both directions: from the flow label of
 // the REQ, or from both QPNs if that label is 0. It is not known where those
-// were not seen, and where there is no UDP.
+// were not seen, and where there is no UDP. Soft-RoCE in older kernels goes by
+// PortOfQPN instead.
 func (c *Conn) SourcePort() (port uint16, ok bool) {
 	switch {
 	case c.Version != record.V2 || !c.HasFlowLabel:
