@@ -177,8 +177,8 @@ func (w *worker) follow() {
 	w.doubles.Flush()
 	for i := range w.waiting {
 		w.waiting[i].Copy = w.doubles.verdict(&w.copies[i])
-		w.tracker.Add(&w.waiting[i])
 	}
+	w.tracker.Add(w.waiting)
 	w.warm = w.warm || len(w.waiting) == firstBatch
 	w.waiting, w.copies = w.waiting[:0], w.copies[:0]
 }

@@ -210,12 +210,7 @@ func direction(d *record.Direction, f *flow) {
 	d.Messages = record.Messages{Sent: s.sent, Completed: s.completed}
 	d.Acks = f.acks
 	d.ECN = f.ecn
-	for _, c := range f.dscp {
-		if c.Packets > 0 {
-			d.DSCP = append(d.DSCP, c)
-		}
-	}
-	d.DSCP = append(d.DSCP, f.moreDSCP...)
+	d.DSCP = append([]record.DSCPCount{f.dscp}, f.moreDSCP...)
 	d.SourcePort, d.PortChanges = f.port, uint64(f.portChanges)
 	d.Truncated = f.truncated
 	d.PeakPackets, d.PeakBytes = uint64(s.peak), s.peakBytes
@@ -232,6 +227,9 @@ func direction(d *record.Direction, f *flow) {
 		d.Lost.BeforeTap = 0
 	}
 	if l := f.lat; l != nil {
-		d.AckLatency, d.MessageLatency, d.Latency = l.ack, l.message, l.kinds
+		d.AckLatency, d.Latency = l.ack, l.kinds
+		for k := range l.kinds {
+			d.MessageLatency.Merge(&l.kinds[k])
+		}
 	}
 }

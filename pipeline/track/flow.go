@@ -8,9 +8,9 @@ import (
 
 // flow is one direction towards one QP: what its sender sent, and the stream
 // of its sender's requests. The other direction of the session is its peer,
-// once it is found.
+// once it is found. What each packet needs comes first, and together: with a
+// million sessions the time goes into waiting for memory.
 type flow struct {
-	hash     uint64
 	src, dst decode.Addr
 	qpn      uint32
 	srcQP    uint32 // UD
@@ -21,32 +21,35 @@ type flow struct {
 	ud       bool
 	service  record.Service
 	gone     bool // closed, or replaced by a new life
+	orphan   bool // its peer is gone
 	requests bool // it carries requests
 	answers  bool // it carries answers
 
-	peer *flow
-	life *life
-	hall *hall // packets that wait for the pairing, nil where none do
+	peer           *flow
+	hall           *hall // packets that wait for the pairing, nil where none do
+	packets, bytes uint64
+	payload        uint64
+	lastFrame      record.FrameRef
+	ecn            [4]uint64
+	dscp           record.DSCPCount // of the first packet's
+	port           uint16
+	req            stream
 
-	group            *group // of both addresses, while the peer is not known
-	place            int    // among the group's flows
-	firstPort        uint16 // by which the group finds it
-	first            record.FrameRef
-	lastFrame        record.FrameRef
-	packets, bytes   uint64
-	payload, goodput uint64
-	ecn              [4]uint64
-	acks             uint64
-	dscp             [2]record.DSCPCount // the first two seen
-	moreDSCP         []record.DSCPCount
-	port             uint16
-	portChanges      uint32
-	truncated        uint64
+	goodput     uint64
+	acks        uint64
+	truncated   uint64
+	portChanges uint32
+	moreDSCP    []record.DSCPCount
+	trouble     *trouble
+	lat         *latencies
 
-	source  *udSource
-	req     stream
-	trouble *trouble
-	lat     *latencies
+	life      *life
+	group     *group // of both addresses, while the peer is not known
+	place     int    // among the group's flows
+	firstPort uint16 // by which the group finds it
+	hash      uint64
+	first     record.FrameRef
+	source    *udSource
 }
 
 // life is what both directions of a session share.
@@ -95,8 +98,8 @@ type trouble struct {
 
 // latencies are a requester's.
 type latencies struct {
-	ack, message sketch.Histogram
-	kinds        [record.NumMessageKinds]sketch.Histogram
+	ack   sketch.Histogram
+	kinds [record.NumMessageKinds]sketch.Histogram // of messages
 }
 
 func (f *flow) bad() *trouble {
@@ -127,18 +130,15 @@ func (f *flow) count(p *Packet) {
 	if p.is(truncated) {
 		f.truncated++
 	}
-	f.countDSCP(p.TOS >> 2)
+	if dscp := p.TOS >> 2; dscp == f.dscp.DSCP {
+		f.dscp.Packets++
+	} else {
+		f.countDSCP(dscp)
+	}
 }
 
+// countDSCP counts a packet whose DSCP is not that of the first.
 func (f *flow) countDSCP(dscp uint8) {
-	for i := range f.dscp {
-		d := &f.dscp[i]
-		if d.DSCP == dscp && d.Packets > 0 || d.Packets == 0 {
-			d.DSCP = dscp
-			d.Packets++
-			return
-		}
-	}
 	for i := range f.moreDSCP {
 		if f.moreDSCP[i].DSCP == dscp {
 			f.moreDSCP[i].Packets++
@@ -151,49 +151,49 @@ func (f *flow) countDSCP(dscp uint8) {
 // stream is a requester's PSN space: its requests, and what the answers say of
 // them.
 type stream struct {
-	begun     bool
-	heard     bool // an answer was seen
-	hasAcked  bool
-	repeat    bool   // this pass began with a step back
-	start     uint32 // the first PSN seen
 	pos       uint32 // one past the last request seen
 	max       uint32 // one past the highest
-	pass      uint32 // where this pass began
-	passes    uint32
 	acked     uint32 // everything below is acknowledged, with hasAcked
+	start     uint32 // the first PSN seen
 	peak      uint32 // most packets outstanding
 	mtu       uint32 // of First and Middle payloads, 0 where unknown
-	readMTU   uint32 // of READ responses, or of the PSNs that READs take
-	hasID     bool
-	guessed   bool   // the newest READ's width rests on a guessed path MTU
-	selective bool   // its requester repairs selectively
 	id        uint16 // newest IP ID
 	idSteps   uint16 // how often it rose, at most 255
 	idFalls   uint16 // how often it did not, though the PSN did
+	idle      uint8  // how many long pauses with nothing outstanding there were
+	begun     bool
+	heard     bool // an answer was seen
+	hasAcked  bool
+	repeat    bool // this pass began with a step back
+	hasID     bool
+	guessed   bool // the newest READ's width rests on a guessed path MTU
+	selective bool // its requester repairs selectively
+	inMessage bool // the last request seen was not the end of its message
+	waited    bool // the newest answer let a waiting requester go on
+	lastOp    decode.Opcode
 
 	last       int64 // time of the last request
 	lastAnswer int64
-	lastOp     decode.Opcode
-	inMessage  bool // the last request seen was not the end of its message
+	pause      int64 // longest usual pause between requests, ns
+	rec        *recovery
+	messages   []message
+	samples    []sample
+	cum        uint64 // payload bytes
+	cumAcked   uint64 // of them, those in messages that are acknowledged
+	peakBytes  uint64
+	sent       [record.NumMessageKinds]uint64
+	completed  uint64
+	turn       int64 // least time from an answer that was waited for to the next request, ns
+	turns      uint32
 
-	cum, cumAcked uint64 // payload bytes, and those in messages that are acknowledged
-	peakBytes     uint64
-	sent          [record.NumMessageKinds]uint64
-	completed     uint64
-
-	timeout   int64 // learnt ACK timeout, ns, 0 where there was none
-	pause     int64 // longest usual pause between requests, ns
-	turn      int64 // least time from an answer that was waited for to the next request, ns
-	turns     uint32
-	waited    bool  // the newest answer let a waiting requester go on
-	longPause int64 // the longest with nothing outstanding, of those idle counts
-	idle      uint8 // how many there were like it
-	messages  []message
-	samples   []sample
+	pass      uint32 // where this pass began
+	passes    uint32
+	readMTU   uint32 // of READ responses, or of the PSNs that READs take
+	longPause int64  // the longest pause with nothing outstanding, of those that idle counts
+	timeout   int64  // learnt ACK timeout, ns, 0 where there was none
 	owed      []owed
 	answered  int // of owed
 	resp      *responses
-	rec       *recovery
 }
 
 // message is a request message that is not completed.

@@ -156,6 +156,7 @@ func (t *Tracker) newFlow(p *Packet) *flow {
 	f := &flow{
 		hash: p.hash, src: p.Src, dst: p.Dst, qpn: p.DestQP, srcQP: p.SrcQP, vni: p.VNI, kind: p.Kind,
 		version: p.Version, hasVNI: p.is(hasVNI), ud: p.is(hasDETH), first: p.ref(), port: p.SrcPort,
+		dscp: record.DSCPCount{DSCP: p.TOS >> 2},
 	}
 	key := lifeKey{src: f.src, dst: f.dst, qpn: f.qpn, src2: f.srcQP, vni: f.vni, kind: f.kind}
 	t.lives[key]++
@@ -223,7 +224,7 @@ func (t *Tracker) lone(f *flow, p *Packet) {
 	if p.Copy != NoCopy || p.Corrupt {
 		return
 	}
-	if len(h.packets) <= 1 && t.pairByPort(f) {
+	if len(h.packets) == 1 && t.pairByPort(f) {
 		return
 	}
 	op, _ := operationOf(p.Opcode)
@@ -236,13 +237,20 @@ func (t *Tracker) lone(f *flow, p *Packet) {
 }
 
 // pairByPort pairs f with the flow the other way whose UDP source port is the
-// same, and is the one that the kernel makes of both QPNs.
+// same, and is the one that the kernel makes of both QPNs; or, as other kernels
+// do it, whose port is made of f's destination as f's is of its.
 func (t *Tracker) pairByPort(f *flow) bool {
 	if f.port < 0xc000 {
 		return false
 	}
 	for _, g := range f.group.lone[1-f.direction()].ports[f.port] {
 		if cm.PortOfLabel(cm.LabelOfQPNs(f.qpn, g.qpn)) == f.port {
+			t.pair(f, g, record.PairPort, 0.99)
+			return true
+		}
+	}
+	for _, g := range f.group.lone[1-f.direction()].ports[cm.PortOfQPN(f.qpn)] {
+		if cm.PortOfQPN(g.qpn) == f.port {
 			t.pair(f, g, record.PairPort, 0.99)
 			return true
 		}

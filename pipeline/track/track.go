@@ -33,11 +33,12 @@ type Tracker struct {
 	byConn      map[*cm.Conn]*connection
 	connections []*connection
 	sources     map[sourceKey]*udSource
-	all         []*flow // in the order of their first packets
+	all         []*flow   // in the order of their first packets
+	flowsOf     [64]*flow // of the packets of a batch
+	touched     uint64    // keeps the compiler from leaving loads out
 	seq         uint64
 	names       map[string]int // how often the name of a session was given
-	first       int64
-	now         int64 // the latest time seen
+	now         int64          // the latest time seen
 
 	events  []event
 	leftOut uint64
@@ -70,40 +71,62 @@ func (t *Tracker) emitAt(f *flow, ref record.FrameRef, d record.Detail) {
 	t.events = append(t.events, event{stream: f, time: ref.Time, frame: ref, detail: d})
 }
 
-// Add takes the next packet.
-func (t *Tracker) Add(p *Packet) {
-	t.seq++
-	if t.seq == 1 {
-		t.first = p.Time
+// Add takes the next packets. Each packet finds its flow somewhere in memory:
+// those of a batch are looked for together, which takes hardly longer than one.
+func (t *Tracker) Add(packets []Packet) {
+	for len(packets) > 0 {
+		n := min(len(packets), len(t.flowsOf))
+		if mask := uint64(len(t.flows.slots)) - 1; t.flows.n > 0 {
+			for i := range packets[:n] {
+				t.touched ^= t.flows.slots[packets[i].hash&mask].hash
+			}
+		}
+		for i := range packets[:n] {
+			t.flowsOf[i] = t.flows.find(&packets[i])
+		}
+		for _, f := range t.flowsOf[:n] {
+			if f != nil {
+				t.touched ^= f.packets ^ uint64(f.req.pos) ^ uint64(f.req.last) ^ uint64(f.req.peakBytes)
+			}
+		}
+		for i := range packets[:n] {
+			t.add(&packets[i], t.flowsOf[i])
+		}
+		packets = packets[n:]
 	}
+}
+
+// add takes the next packet, of flow f if that was known when it was looked
+// for.
+func (t *Tracker) add(p *Packet, f *flow) {
+	t.seq++
 	t.now = max(t.now, p.Time)
 	if p.DestQP <= 1 { // management, which has no sessions
 		return
 	}
-	f := t.flows.find(p)
-	if f == nil {
-		if p.Corrupt { // its QPN and addresses may be what is wrong
-			t.strays++
-			return
-		}
-		f = t.newFlow(p)
+	if f == nil || f.gone {
+		f = t.flows.find(p)
 	}
 	switch {
-	case f.hall != nil && !f.hall.closed:
-		t.hold(f, p)
-	case f.peer != nil && f.peer.gone:
+	case f == nil && p.Corrupt: // its QPN and addresses may be what is wrong
+		t.strays++
+		return
+	case f == nil:
+		f = t.newFlow(p)
+	case f.orphan:
 		t.retire(f, "new_life")
-		t.Add(p)
-		t.seq--
-	default:
-		if f.peer == nil && !f.ud {
-			t.lone(f, p)
-			if f.hall == nil { // it has just found its peer, and p was part of it
-				return
-			}
-		}
-		t.process(f, p)
+		f = t.newFlow(p)
 	}
+	if f.hall == nil {
+		t.process(f, p)
+		return
+	}
+	if !f.hall.closed {
+		t.hold(f, p)
+		return
+	}
+	t.lone(f, p)
+	t.process(f, p)
 }
 
 // process follows a packet of a flow.
@@ -179,6 +202,9 @@ func (t *Tracker) retire(f *flow, why string) {
 	t.leaveGroup(f)
 	t.settle(f)
 	f.gone = true
+	if f.peer != nil {
+		f.peer.orphan = true
+	}
 	if f.life.state == record.StateOpen {
 		f.life.state = record.StateClosed
 		t.emitAt(f, f.lastFrame, record.Closed{Why: why})
