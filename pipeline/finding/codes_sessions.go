@@ -36,9 +36,9 @@ func sessionCodes() []Code {
 			Evidence: "`packets`, " + streamsWith("`packets`"),
 		},
 		{
-			Code: "connection-refused", Severities: warning,
+			Code: "connection-refused", Severities: []record.Severity{record.Warning, record.Info},
 			Summary:  "connections that the connection manager rejected",
-			Meaning:  "A REJ was seen, with the reason. 28 is the application's own refusal, 8 means that nobody listens, 10 that the responder believes an earlier connection of that QP to be alive.",
+			Meaning:  "A REJ was seen, with the reason. It is an info where the same service took other connections in the capture. 28 is the application's own refusal, 8 means that nobody listens, 10 that the responder believes an earlier connection of that QP to be alive.",
 			Check:    "What the reason says. For 10, look for an earlier session of the QP without a disconnect.",
 			Evidence: "`connections`, " + streamsWith("`reason`, `text`, `frame`"),
 		},

@@ -58,8 +58,28 @@ func refused(f *Facts) []record.Finding {
 			title += ": " + h[0].say
 		}
 	}
-	return h.finding(record.Warning, "connection-refused", title,
-		"The connection manager's REJ says so."+h.each()+hints, record.Evidence{{Key: "connections", Value: n}})
+	severity, also := record.Info, " The same service took other connections in this capture: it was stopped since, or not started yet."
+	for i := range h {
+		if !f.accepted(h[i].s) {
+			severity, also = record.Warning, ""
+		}
+	}
+	return h.finding(severity, "connection-refused", title,
+		"The connection manager's REJ says so."+h.each()+hints+also, record.Evidence{{Key: "connections", Value: n}})
+}
+
+// accepted says whether the service that refused s took another connection.
+func (f *Facts) accepted(s *record.Session) bool {
+	if s.CM == nil {
+		return false
+	}
+	for i := range f.Sessions {
+		o := &f.Sessions[i]
+		if o.CM != nil && o.CM.Replied != 0 && o.CM.RejectReason == 0 && o.CM.ServiceID == s.CM.ServiceID && o.B.Addr == s.B.Addr {
+			return true
+		}
+	}
+	return false
 }
 
 // unansweredConnect says which connections were asked for in vain.
