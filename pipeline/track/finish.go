@@ -227,9 +227,12 @@ func direction(d *record.Direction, f *flow) {
 		d.Lost.BeforeTap = 0
 	}
 	if l := f.lat; l != nil {
-		d.AckLatency, d.Latency = l.ack, l.kinds
-		for k := range l.kinds {
-			d.MessageLatency.Merge(&l.kinds[k])
+		d.AckLatency = l.ack
+		for k, h := range l.kinds {
+			if h != nil {
+				d.Latency[k] = *h
+				d.MessageLatency.Merge(h)
+			}
 		}
 	}
 }

@@ -45,7 +45,7 @@ type flow struct {
 
 	life      *life
 	group     *group // of both addresses, while the peer is not known
-	place     int    // among the group's flows
+	place     int32  // among the group's flows
 	firstPort uint16 // by which the group finds it
 	hash      uint64
 	first     record.FrameRef
@@ -99,7 +99,7 @@ type trouble struct {
 // latencies are a requester's.
 type latencies struct {
 	ack   sketch.Histogram
-	kinds [record.NumMessageKinds]sketch.Histogram // of messages
+	kinds [record.NumMessageKinds]*sketch.Histogram // of messages, nil without one
 }
 
 func (f *flow) bad() *trouble {
@@ -114,6 +114,13 @@ func (f *flow) latencies() *latencies {
 		f.lat = new(latencies)
 	}
 	return f.lat
+}
+
+func (l *latencies) kind(k record.MessageKind) *sketch.Histogram {
+	if l.kinds[k] == nil {
+		l.kinds[k] = new(sketch.Histogram)
+	}
+	return l.kinds[k]
 }
 
 // count counts a packet that the flow's sender sent, whatever it is.

@@ -97,7 +97,7 @@ func (t *Tracker) complete(f *flow, p *Packet, upTo uint32, responses bool) {
 		}
 		s.completed++
 		if !m.partial {
-			f.latencies().kinds[m.kind].Add(p.Time - m.start)
+			f.latencies().kind(m.kind).Add(p.Time - m.start)
 		}
 	}
 	for done < len(s.messages) && s.messages[done].done {

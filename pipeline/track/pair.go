@@ -20,27 +20,38 @@ type groupKey struct {
 // direction: from the lower address to the higher, and back.
 type group struct{ lone [2]lone }
 
-// lone are flows without a peer, found by what may pair them: their UDP source
-// port, and the PSNs of their requests, in blocks.
+// lone are flows without a peer. Where there are many, they are found by what
+// may pair them: their UDP source port, and the PSNs of their requests, in
+// blocks. Most pairs of hosts never have more than a few.
 type lone struct {
 	flows  []*flow
-	ports  map[uint16][]*flow
+	ports  map[uint16][]*flow // nil up to fewFlows
 	blocks map[uint32][]*flow
 }
 
 // A block is 4,096 PSNs. A flow is in those of its window.
 const (
+	fewFlows  = 8
 	blockBits = 12
 	maxWindow = 1 << 14
 )
 
 func (l *lone) add(f *flow) {
-	if l.ports == nil {
-		l.ports, l.blocks = map[uint16][]*flow{}, map[uint32][]*flow{}
-	}
-	f.place = len(l.flows)
+	f.place = int32(len(l.flows))
 	l.flows = append(l.flows, f)
-	l.ports[f.port] = append(l.ports[f.port], f)
+	if l.ports != nil {
+		l.ports[f.firstPort] = append(l.ports[f.firstPort], f)
+		return
+	}
+	if len(l.flows) > fewFlows {
+		l.ports, l.blocks = map[uint16][]*flow{}, map[uint32][]*flow{}
+		for _, g := range l.flows {
+			l.ports[g.firstPort] = append(l.ports[g.firstPort], g)
+			if h := g.hall; h != nil && h.open {
+				l.eachBlock(h.window.lo, h.window.hi, func(b uint32) { l.blocks[b] = append(l.blocks[b], g) })
+			}
+		}
+	}
 }
 
 func (l *lone) remove(f *flow) {
@@ -49,47 +60,76 @@ func (l *lone) remove(f *flow) {
 	l.flows[f.place].place = f.place
 	l.flows[last] = nil
 	l.flows = l.flows[:last]
+	if l.ports == nil {
+		return
+	}
 	l.ports[f.firstPort] = without(l.ports[f.firstPort], f)
 	if h := f.hall; h != nil && h.open {
 		l.leaveBlocks(f, h.window.lo, h.window.hi)
 	}
 }
 
-// leaveBlocks takes f out of the blocks of [lo, hi).
-func (l *lone) leaveBlocks(f *flow, lo, hi uint32) {
+// atPort are the flows that may have a source port, and others.
+func (l *lone) atPort(port uint16) []*flow {
+	if l.ports == nil {
+		return l.flows
+	}
+	return l.ports[port]
+}
+
+// near are the flows whose requests may hold psn, and others.
+func (l *lone) near(psn uint32) []*flow {
+	if l.ports == nil {
+		return l.flows
+	}
+	return l.blocks[psn>>blockBits]
+}
+
+// eachBlock calls do with the blocks of [lo, hi).
+func (l *lone) eachBlock(lo, hi uint32, do func(b uint32)) {
+	end := ((hi - 1) & psnMask) >> blockBits
 	for b := lo >> blockBits; ; b = (b + 1) & (psnMask >> blockBits) {
-		if l.blocks[b] = without(l.blocks[b], f); len(l.blocks[b]) == 0 {
-			delete(l.blocks, b)
-		}
-		if b == ((hi-1)&psnMask)>>blockBits {
+		do(b)
+		if b == end {
 			return
 		}
 	}
 }
 
+// leaveBlocks takes f out of the blocks of [lo, hi).
+func (l *lone) leaveBlocks(f *flow, lo, hi uint32) {
+	l.eachBlock(lo, hi, func(b uint32) {
+		if l.blocks[b] = without(l.blocks[b], f); len(l.blocks[b]) == 0 {
+			delete(l.blocks, b)
+		}
+	})
+}
+
 // widen takes the requests [lo, hi) into f's window.
 func (l *lone) widen(f *flow, lo, hi uint32) {
 	h := f.hall
-	if !h.open {
-		h.window, h.open = span{lo, lo}, true
-	}
-	if psnDiff(hi, h.window.hi) <= 0 {
-		return
-	}
 	from := h.window.hi
-	if h.window.len() > 0 && from&(1<<blockBits-1) != 0 { // its block holds f already
-		from = (from | (1<<blockBits - 1)) + 1
-	}
-	for b := from >> blockBits; psnDiff(hi, (b<<blockBits)&psnMask) > 0 || h.window.len() == 0 && b == from>>blockBits; b++ {
-		k := b & (psnMask >> blockBits)
-		l.blocks[k] = append(l.blocks[k], f)
+	switch {
+	case !h.open:
+		h.window, h.open = span{lo, hi}, true
+		from = lo
+	case psnDiff(hi, from) <= 0:
+		return
+	default:
 		h.window.hi = hi
+		if from&(1<<blockBits-1) != 0 { // its block holds f already
+			from = (from | (1<<blockBits - 1)) + 1
+		}
 	}
-	h.window.hi = hi
+	if l.ports != nil && psnDiff(hi, from&psnMask) > 0 {
+		l.eachBlock(from&psnMask, hi, func(b uint32) { l.blocks[b] = append(l.blocks[b], f) })
+	}
 	if h.window.len() > maxWindow {
 		cut := ((hi - maxWindow) & psnMask) &^ (1<<blockBits - 1)
 		if psnDiff(cut, h.window.lo) > 0 {
-			l.leaveBlocks(f, h.window.lo&^(1<<blockBits-1), cut)
+			if l.ports != nil {
+				l.leaveBlocks(f, h.window.lo, cut)
+			}
 			h.window.lo = cut
 		}
 	}
@@ -152,15 +192,29 @@ func (f *flow) direction() int {
 	return 0
 }
 
+func (f *flow) groupKey() groupKey {
+	g := groupKey{lo: f.src, hi: f.dst, vni: f.vni, kind: f.kind, version: f.version}
+	if less(f.dst, f.src) {
+		g.lo, g.hi = g.hi, g.lo
+	}
+	return g
+}
+
+// key is the flow whatever its incarnation.
+func (f *flow) key() lifeKey {
+	return lifeKey{src: f.src, dst: f.dst, qpn: f.qpn, src2: f.srcQP, vni: f.vni, kind: f.kind}
+}
+
 func (t *Tracker) newFlow(p *Packet) *flow {
 	f := &flow{
 		hash: p.hash, src: p.Src, dst: p.Dst, qpn: p.DestQP, srcQP: p.SrcQP, vni: p.VNI, kind: p.Kind,
 		version: p.Version, hasVNI: p.is(hasVNI), ud: p.is(hasDETH), first: p.ref(), port: p.SrcPort,
 		dscp: record.DSCPCount{DSCP: p.TOS >> 2},
 	}
-	key := lifeKey{src: f.src, dst: f.dst, qpn: f.qpn, src2: f.srcQP, vni: f.vni, kind: f.kind}
-	t.lives[key]++
-	f.life = &life{began: f, incarnation: t.lives[key]}
+	f.life = &life{began: f, incarnation: 1}
+	if len(t.lives) > 0 {
+		f.life.incarnation += t.lives[f.key()]
+	}
 	t.flows.put(f.hash, f)
 	t.all = append(t.all, f)
 	if f.ud {
@@ -173,10 +227,7 @@ func (t *Tracker) newFlow(p *Packet) *flow {
 		f.source.destinations++
 		return f
 	}
-	g := groupKey{lo: f.src, hi: f.dst, vni: f.vni, kind: f.kind, version: f.version}
-	if less(f.dst, f.src) {
-		g.lo, g.hi = g.hi, g.lo
-	}
+	g := f.groupKey()
 	if f.group = t.groups[g]; f.group == nil {
 		f.group = new(group)
 		t.groups[g] = f.group
@@ -194,6 +245,9 @@ func (t *Tracker) leaveGroup(f *flow) {
 		return
 	}
 	f.group.lone[f.direction()].remove(f)
+	if len(f.group.lone[0].flows)+len(f.group.lone[1].flows) == 0 {
+		delete(t.groups, f.groupKey())
+	}
 	f.group = nil
 }
 
@@ -243,14 +297,14 @@ func (t *Tracker) pairByPort(f *flow) bool {
 	if f.port < 0xc000 {
 		return false
 	}
-	for _, g := range f.group.lone[1-f.direction()].ports[f.port] {
-		if cm.PortOfLabel(cm.LabelOfQPNs(f.qpn, g.qpn)) == f.port {
+	for _, g := range f.group.lone[1-f.direction()].atPort(f.port) {
+		if g.port == f.port && cm.PortOfLabel(cm.LabelOfQPNs(f.qpn, g.qpn)) == f.port {
 			t.pair(f, g, record.PairPort, 0.99)
 			return true
 		}
 	}
-	for _, g := range f.group.lone[1-f.direction()].ports[cm.PortOfQPN(f.qpn)] {
-		if cm.PortOfQPN(g.qpn) == f.port {
+	for _, g := range f.group.lone[1-f.direction()].atPort(cm.PortOfQPN(f.qpn)) {
+		if g.port == cm.PortOfQPN(f.qpn) && cm.PortOfQPN(g.qpn) == f.port {
 			t.pair(f, g, record.PairPort, 0.99)
 			return true
 		}
@@ -266,8 +320,11 @@ func (t *Tracker) pairByAnswer(f *flow, p *Packet) {
 		return
 	}
 	fits := false
-	near := f.group.lone[1-f.direction()].blocks[p.PSN>>blockBits]
+	near := f.group.lone[1-f.direction()].near(p.PSN)
 	for _, g := range near[:min(len(near), maxCands)] {
+		if g.hall == nil || !g.hall.open {
+			continue
+		}
 		w := g.hall.window
 		if psnDiff(p.PSN, w.lo) < 0 || psnDiff(p.PSN, w.hi) >= 0 {
 			continue

@@ -201,6 +201,7 @@ func (t *Tracker) retire(f *flow, why string) {
 	t.flows.remove(f)
 	t.leaveGroup(f)
 	t.settle(f)
+	t.lives[f.key()]++
 	f.gone = true
 	if f.peer != nil {
 		f.peer.orphan = true
