@@ -172,7 +172,11 @@ func tryText(from string, d *record.Try) string {
 	}
 	if d.Resent.Packets > 0 {
 		text += ": " + plural(d.Resent.Packets, "packet")
-		if d.Wasted.Packets > 0 {
+		switch d.Wasted.Packets {
+		case 0:
+		case d.Resent.Packets:
+			text += " that had passed before"
+		default:
 			text += ", " + count(d.Wasted.Packets) + " of them had passed before"
 		}
 	}
