@@ -126,6 +126,9 @@ func connectText(s *record.Session, d *record.Connect) string {
 	if !d.Answered {
 		return text + ", without an answer"
 	}
+	if d.Took == 0 { // it was refused
+		return text
+	}
 	return text + ", granted after " + duration(d.Took)
 }
 

@@ -16,13 +16,24 @@ func (n *narrator) tell() {
 	c := n.Chapter
 	s := c.Session
 	n.last = n.start
-	n.line(s.First.Time, s.First, 0, n.opening())
+	packets := s.AToB.Packets+s.BToA.Packets > 0
+	opened, closed := !packets, !packets
 	pending := make(map[uint8]*record.Event) // episodes whose tries are not all told
 	told := make(map[uint8]uint32)           // tries of it
 	gaveUp := make(map[uint8]bool)
 	for i := 0; i < len(c.Events); {
 		e := &c.Events[i]
-		n.traffic(i)
+		if !opened && !e.Frame.Before(s.First) {
+			n.line(s.First.Time, s.First, 0, n.opening())
+			opened = true
+		}
+		if !closed && s.Last.Before(e.Frame) {
+			n.traffic(i)
+			n.line(s.Last.Time, s.Last, 0, n.closing())
+			closed = true
+		} else {
+			n.traffic(i)
+		}
 		if run := n.run(i); run > minRun {
 			n.tellRun(i, run)
 			i += run
@@ -63,8 +74,13 @@ func (n *narrator) tell() {
 			n.episode(p)
 		}
 	}
+	if !opened {
+		n.line(s.First.Time, s.First, 0, n.opening())
+	}
 	n.traffic(len(c.Events))
-	n.line(s.Last.Time, s.Last, 0, n.closing())
+	if !closed {
+		n.line(s.Last.Time, s.Last, 0, n.closing())
+	}
 }
 
 // opening says how the session begins in this capture.

@@ -199,7 +199,7 @@ func TestSelect(t *testing.T) {
 	}{
 		{0x12, "", "0"}, {0x20, "", "2"}, {0x30, "", "3 4"}, {0x11, "10.10.0.1", "0"}, {0x11, "10.10.0.3", "1"}, {0x11, "10.10.0.2", "0"},
 		{0x40, "2001:1DB8:aaaa:bbbb:cccc:dddd:eeee:0001", "5"}, {0x31, "10.10.0.1", "3"},
-		{0x11, "", "2 sessions have QP 0x11: say which one is meant with --addr, the address of either end:\n  10.10.0.1/0x11 <> 10.10.0.2/0x12, RC, other direction not found, 0 packets\n"},
+		{0x11, "", "2 sessions have QP 0x11: say which one is meant with --addr, the address of either end:\n  10.10.0.1/0x11 <> 10.10.0.2/0x12, RC, 0 packets\n"},
 		{0x21, "", "no session has QP 0x21; there are:\n  10.10.0.1/0x20 <> 10.10.0.2/0x20"},
 		{0x21, "", "and 16 more"}, {0x11, "10.10.0.8", "no session has QP 0x11 at 10.10.0.8; there are:\n  10.10.0.9/0x100"},
 		{0x50, "10.10.0.8", "30 sessions have QP 0x50 at 10.10.0.8: name the other end's QP or address instead:\n"},
