@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +22,9 @@ type analyzeOptions struct {
 	output    string
 	rocePorts []uint16
 	noICRC    bool
+	top       int
+	sort      report.Sort
+	maxEvents int
 	failOn    record.Severity // 0: never
 }
 
@@ -35,9 +37,10 @@ func newAnalyze(io streams) *cobra.Command {
 		Use:   "analyze FILE...",
 		Short: "Report what is in captures",
 		Long: `analyze reads captures to their end and reports what is in them: what is wrong and
-what to check next, how much of it is RoCE and of which kind, whether each packet
-arrived unchanged (ICRC), the opcodes, acknowledges and NAKs, tunnels, who pauses
-whom, and what else there is.
+what to check next, the sessions between queue pairs with their losses, retransmissions
+and latencies, how much of it is RoCE and of which kind, whether each packet arrived
+unchanged (ICRC), the opcodes, acknowledges and NAKs, tunnels, who pauses whom, and
+what else there is.
 
 FILE may be a pcap, pcapng or ERF file, plain or compressed by gzip or zstd, a
 directory of such files, or - for standard input. Several are merged by time.
@@ -58,10 +61,15 @@ With --no-icrc no packet is looked at for corruption, so --fail-on does not see 
 	f.StringVar(&o.format, "format", "text", "`FORM` of the report: text, or json for scripts")
 	f.StringVarP(&o.output, "output", "o", "", "write the report to `FILE` instead of standard output")
 	addRoCEPort(f, &o.rocePorts)
+	o.top = report.DefaultTop
+	f.Var((*atLeastOne)(&o.top), "top", "sessions that text lists, the worst first")
+	f.Var((*sessionSort)(&o.sort), "session-sort", "what text lists first, `ORDER`: "+strings.Join(report.SortNames(), ", "))
+	f.IntVar(&o.maxEvents, "max-events", pipeline.DefaultConfig().Track.MaxEvents, "keep at most `N` events in the report; what is left out is counted")
 	f.BoolVar(&o.noICRC, "no-icrc", false, "do not check ICRCs, which is most of the work on large packets: no corruption is found then")
 	f.Var((*severity)(&o.failOn), "fail-on", "exit with code 3 if there is a finding at `SEVERITY` (info, warning, critical) or above")
 	completeValues(cmd, "format", reportFormats)
 	completeValues(cmd, "fail-on", record.SeverityNames())
+	completeValues(cmd, "session-sort", report.SortNames())
 	return cmd
 }
 
@@ -69,6 +77,9 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	write, err := o.writer()
 	if err != nil {
 		return err
+	}
+	if o.maxEvents < 0 {
+		return fmt.Errorf("--max-events %d: use 0 or more", o.maxEvents)
 	}
 	src, err := openInputs(ctx, o.streams, o.paths)
 	if err != nil {
@@ -82,6 +93,7 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	cfg := pipeline.DefaultConfig()
 	cfg.Decode.RoCEPorts = o.rocePorts
 	cfg.ICRC = !o.noICRC
+	cfg.Track.MaxEvents = o.maxEvents
 	result, err := pipeline.Run(ctx, src, cfg)
 	inputs := finish(src, err)
 	findings := finding.Find(&finding.Facts{Inputs: inputs, Result: result})
@@ -129,17 +141,12 @@ func (o *analyzeOptions) writer() (func(io.Writer, *report.Report, report.Option
 	return nil, fmt.Errorf("unknown --format %q: use text or json", o.format)
 }
 
-// reportOptions suit the terminal, if there is one.
+// reportOptions are those of the terminal, if there is one, and of the flags.
 func (o *analyzeOptions) reportOptions() report.Options {
 	var opt report.Options
-	file, ok := o.out.(*os.File)
-	if !ok || o.output != "" {
-		return opt
+	if o.output == "" {
+		opt = textOptions(o.out)
 	}
-	if columns, ok := terminalWidth(file); ok {
-		// Narrower breaks the tables, wider is hard to read.
-		opt.Width = min(max(columns, 80), 120)
-		opt.Color = os.Getenv("NO_COLOR") == ""
-	}
+	opt.Top, opt.Sort = o.top, o.sort
 	return opt
 }

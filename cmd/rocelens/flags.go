@@ -1,13 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/rocelens/rocelens/dashboards/report"
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
@@ -66,3 +69,34 @@ func completeValues(cmd *cobra.Command, flag string, values []string) {
 		panic(err) // the flag does not exist: a mistake in this package
 	}
 }
+
+// atLeastOne is a flag of how many; 0 and less are refused.
+type atLeastOne int
+
+func (n *atLeastOne) String() string { return strconv.Itoa(int(*n)) }
+
+func (n *atLeastOne) Set(s string) error {
+	v, err := strconv.Atoi(s)
+	if err != nil || v < 1 || v > math.MaxInt32 {
+		return errors.New("use a number from 1 on")
+	}
+	*n = atLeastOne(v)
+	return nil
+}
+
+func (*atLeastOne) Type() string { return "N" }
+
+// sessionSort is a flag of the order of sessions.
+type sessionSort report.Sort
+
+func (s *sessionSort) String() string { return report.Sort(*s).String() }
+
+func (s *sessionSort) Set(v string) error {
+	parsed, err := report.ParseSort(v)
+	if err == nil {
+		*s = sessionSort(parsed)
+	}
+	return err
+}
+
+func (*sessionSort) Type() string { return "ORDER" }

@@ -104,6 +104,7 @@ Exit codes: 0 done; 1 wrong usage, or a file can't be opened or written; 2 an in
 is damaged or not a capture (what could be read is reported all the same); 3 there is
 a finding at or above --fail-on. The highest wins.`,
 		Example: `  rocelens analyze capture.pcapng
+  rocelens session --qp 0x8c capture.pcapng
   rocelens packets capture.pcapng | less -S`,
 		Version:       toolVersion(),
 		SilenceErrors: true,
@@ -115,6 +116,6 @@ a finding at or above --fail-on. The highest wins.`,
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(explainFlagError)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newAnalyze(io), newPackets(io), newFields(io), newGenerate(io), newVersion(io), newCompletion(io))
+	root.AddCommand(newAnalyze(io), newPackets(io), newSession(io), newFields(io), newGenerate(io), newVersion(io), newCompletion(io))
 	return root
 }

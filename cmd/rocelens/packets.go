@@ -227,12 +227,9 @@ func (o *packetsOptions) color() bool {
 
 // lastTime reads the inputs to their end for the latest time in them.
 func (o *packetsOptions) lastTime(ctx context.Context) (int64, error) {
-	for _, path := range o.paths {
-		info, err := os.Stat(path)
-		if path == stdinPath || err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-			return 0, errors.New("a time before the last packet needs the end of the capture first, and " + path +
-				" can be read only once: save it to a file, or use a time of day or +TIME")
-		}
+	if once := readOnce(o.paths); once != "" {
+		return 0, errors.New("a time before the last packet needs the end of the capture first, and " + once +
+			" can be read only once: save it to a file, or use a time of day or +TIME")
 	}
 	src, err := openInputs(ctx, o.streams, o.paths)
 	if err != nil {

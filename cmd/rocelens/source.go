@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/rocelens/rocelens/capture"
 )
@@ -27,6 +28,18 @@ func openInputs(ctx context.Context, io streams, paths []string) (capture.Source
 
 // stdinPath names standard input on the command line.
 const stdinPath = "-"
+
+// readOnce is the first of the inputs that can't be read a second time, "" if
+// all can: standard input, or a pipe.
+func readOnce(paths []string) string {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if path == stdinPath || err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}
 
 // finish is what is known of the inputs in the end, err being what reading
 // them returned: an input that was cut while it was read gets that as its

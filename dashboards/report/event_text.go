@@ -126,6 +126,9 @@ func connectText(s *record.Session, d *record.Connect) string {
 	if !d.Answered {
 		return text + ", without an answer"
 	}
+	if d.Took == 0 { // it was refused
+		return text
+	}
 	return text + ", granted after " + duration(d.Took)
 }
 
@@ -172,7 +175,11 @@ func tryText(from string, d *record.Try) string {
 	}
 	if d.Resent.Packets > 0 {
 		text += ": " + plural(d.Resent.Packets, "packet")
-		if d.Wasted.Packets > 0 {
+		switch d.Wasted.Packets {
+		case 0:
+		case d.Resent.Packets:
+			text += " that had passed before"
+		default:
 			text += ", " + count(d.Wasted.Packets) + " of them had passed before"
 		}
 	}

@@ -23,7 +23,7 @@ type column struct {
 // every row is left out; lost is before and after the tap.
 func columns() []column {
 	return []column{
-		{"packets", 11, func(s *record.Session) string { return count(s.AToB.Packets + s.BToA.Packets) }},
+		{"packets", 11, func(s *record.Session) string { return some(s.AToB.Packets + s.BToA.Packets) }},
 		{"goodput", 13, goodput},
 		{"sent again", 11, sentAgain},
 		{"lost before", 12, func(s *record.Session) string { return some(lostBefore(&s.AToB) + lostBefore(&s.BToA)) }},
@@ -124,11 +124,15 @@ func traits(s *record.Session) string {
 	if s.Incarnation > 1 {
 		all = append(all, "life "+count(uint64(s.Incarnation))+" of these QPNs")
 	}
-	if s.Pairing.Method == record.PairNone && s.Service != record.UD {
+	if s.Pairing.Method == record.PairNone && s.Service != record.UD && s.AToB.Packets+s.BToA.Packets > 0 {
 		all = append(all, "other direction not found")
 	}
 	switch s.State {
 	case record.StateFailed:
+		if rejected(s) {
+			all = append(all, "connection refused")
+			break
+		}
 		who := &s.A
 		if s.FailedStream == 1 {
 			who = &s.B
@@ -142,6 +146,9 @@ func traits(s *record.Session) string {
 	}
 	return strings.Join(all, ", ")
 }
+
+// rejected says whether the connection was never made.
+func rejected(s *record.Session) bool { return s.CM != nil && s.CM.RejectReason != 0 }
 
 // sessions writes the sessions, the worst first: who, what, and below one that
 // is bad what is wrong with it, unless the findings said just that.
@@ -179,7 +186,9 @@ func (t *text) sessions() {
 	for _, c := range cols {
 		line += pad(c.head, c.width)
 	}
-	t.b.WriteString(t.color(bold, line+"\n"))
+	if line != "" {
+		t.b.WriteString(t.color(bold, line+"\n"))
+	}
 	said := make(map[string]bool)
 	for i := range t.Findings {
 		said[t.Findings[i].Title] = true
@@ -192,7 +201,9 @@ func (t *text) sessions() {
 		for _, c := range cols {
 			line += pad(c.cell(s), c.width)
 		}
-		t.b.WriteString(strings.TrimRight(line, " ") + "\n")
+		if line = strings.TrimRight(line, " "); line != "" {
+			t.b.WriteString(line + "\n")
+		}
 		t.sentences(s, events[s.ID], said)
 	}
 }

@@ -59,7 +59,7 @@ func withSessions() (in []capture.Input, c *pipeline.Result) {
 	c.Events = []record.Event{
 		{Time: at(500).Time, Session: "lossy", Frame: at(500), Count: 1, Detail: record.Nak{Code: "sequence", PSN: 16224848, Detect: &detect}},
 		{Time: at(501).Time, Session: "lossy", Frame: at(501), Count: 1, Detail: &record.Try{
-			PSN: 16224848, Cause: record.CauseNak, Place: record.BeforeTap, Mode: record.GoBackN, Resent: record.Amount{Packets: 6, Bytes: 6144}, React: 3_400_000, HasReact: true,
+			PSN: 16224848, Cause: record.CauseNak, Place: record.BeforeTap, Mode: record.GoBackN, Resent: record.Amount{Packets: 6, Bytes: 6144}, React: 3_400_000, HasReact: true, Number: 1,
 		}},
 		{Time: at(570).Time, Session: "lossy", Frame: at(570), Count: 1, Detail: &record.Episode{
 			Tries: 1, Range: record.Range{First: 16224848, Last: 16224853}, Resent: record.Amount{Packets: 6}, Lost: 1, Took: 70_000_000, Recovered: true,

@@ -6,19 +6,14 @@ import (
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
-// rejectHints are what the common reasons of a REJ come from (IBTA volume 1,
-// 12.6.7.2; kernel ib_cm.h).
+// rejectHints are what to look at for the common reasons of a REJ (IBTA volume
+// 1, 12.6.7.2), whose texts say what they mean.
 var rejectHints = map[uint16]string{
-	1:  "the responder has no QP to spare",
-	3:  "the responder is out of resources",
-	4:  "an answer of the handshake came too late",
-	8:  "nobody listens on that port or service id",
-	9:  "the two sides use different transport services",
-	10: "the responder still has an earlier connection of that QP, one that was never closed: look for a session of it without a disconnect",
-	12: "the responder does not have the GID that was asked for: wrong address or GID index",
-	26: "the path MTU is too large for the responder",
-	28: "the application itself refused, for a reason of its own (authentication, limits, version)",
-	29: "the RNR retry count is not accepted",
+	8:  "See whether the service runs, and has the port that was asked for.",
+	10: "Look for an earlier session of that QP without a disconnect: the responder still has it.",
+	12: "Check the address and the GID index.",
+	26: "Compare the MTUs of both ends and of the path.",
+	28: "The application's own log tells why: authentication, limits, versions.",
 }
 
 // refused says which connections CM rejected.
@@ -43,7 +38,7 @@ func refused(f *Facts) []record.Finding {
 			more: record.Evidence{{Key: "reason", Value: uint64(d.Reason)}, {Key: "text", Value: d.Text}, {Key: "frame", Value: e.Frame}},
 		})
 		if hint := rejectHints[d.Reason]; hint != "" && !reasons[d.Reason] {
-			hints += " Reason " + strconv.Itoa(int(d.Reason)) + ": " + hint + "."
+			hints += " " + hint
 		}
 		reasons[d.Reason] = true
 	}
@@ -92,7 +87,7 @@ func unansweredConnect(f *Facts) []record.Finding {
 			continue
 		}
 		st, ok := f.stream(e)
-		if !ok {
+		if !ok || st.s.CM != nil && st.s.CM.RejectReason != 0 {
 			continue
 		}
 		st.index = 0

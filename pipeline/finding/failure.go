@@ -93,7 +93,10 @@ func retryExhausted(f *Facts) []record.Finding {
 	}
 	detail := "The application gets work completion status 12, IBV_WC_RETRY_EXC_ERR (NCCL prints \"error 12\", \"transport retry counter exceeded\"), and the QP is dead." + h.each() + passed(h) +
 		" See whether the responder was up at that moment and its QP existed (a QP that is gone drops what comes, without a word), then the path: link state, routes, a " +
-		"firewall on UDP 4791, an MTU that is too small, a pause storm. `rocelens session --qp " + hex(uint64(h[0].to().QPN), 1) + " --addr " + host(h[0].to()) + " FILE` tells the whole of it."
+		"firewall on UDP 4791, an MTU that is too small, a pause storm."
+	if !f.alone {
+		detail += " `rocelens session --qp " + hex(uint64(h[0].to().QPN), 1) + " --addr " + host(h[0].to()) + " FILE` tells the whole of it."
+	}
 	return h.finding(record.Critical, "retry-exhausted", title, detail, record.Evidence{{Key: "requesters", Value: uint64(len(h))}})
 }
 

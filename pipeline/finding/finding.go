@@ -21,6 +21,7 @@ type Facts struct {
 	tallies map[streamKey]*tally
 	byID    map[string]*record.Session // of the sessions that events name
 	behind  behind
+	alone   bool // there is one session, and the reader looks at it
 }
 
 // A rule looks for one kind of thing.
@@ -81,7 +82,7 @@ func Find(f *Facts) []record.Finding { return find(f, rules[:]) }
 // OfSession is what there is to say of one session alone, given its events:
 // the worst first.
 func OfSession(s *record.Session, events []record.Event, leftOut uint64) []record.Finding {
-	return find(&Facts{Result: &pipeline.Result{Sessions: []record.Session{*s}, Events: events, EventsLeftOut: leftOut}}, sessionRules[:])
+	return find(&Facts{alone: true, Result: &pipeline.Result{Sessions: []record.Session{*s}, Events: events, EventsLeftOut: leftOut}}, sessionRules[:])
 }
 
 func find(f *Facts, rules []rule) []record.Finding {

@@ -161,10 +161,17 @@ func TestSessionRules(t *testing.T) {
 		{"connection refused", func(r *all) {
 			r.events = []record.Event{event(3, "s", record.Reject{Reason: 10, Text: "stale connection"})}
 			r.events[0].Stream = 1
-		}, "warning connection-refused", []string{"10.0.0.2 refused a connection from 10.0.0.1: reason 10, stale connection", "never closed"}},
+		}, "warning connection-refused", []string{"10.0.0.2 refused a connection from 10.0.0.1: reason 10, stale connection", "without a disconnect"}},
+		{"connection refused, and made", func(r *all) {
+			r.s[0].CM = &record.CM{ServiceID: 5, RejectReason: 8}
+			made := session("t", end(1, 0x13), end(2, 0x14))
+			made.CM = &record.CM{ServiceID: 5, Replied: 9}
+			r.s = append(r.s, made)
+			r.events = []record.Event{event(3, "s", record.Reject{Reason: 8, Text: "nobody listens"})}
+		}, "info connection-refused", []string{"The same service took other connections in this capture"}},
 		{"connections refused", func(r *all) {
 			r.events = []record.Event{event(3, "s", record.Reject{Reason: 8, Text: "invalid service id"}), event(4, "s", record.Reject{Reason: 8, Text: "invalid service id"})}
-		}, "warning connection-refused", []string{"2 connections refused: reason 8, invalid service id", "nobody listens"}},
+		}, "warning connection-refused", []string{"2 connections refused: reason 8, invalid service id", "See whether the service runs"}},
 		{"connection unanswered", func(r *all) {
 			r.events = []record.Event{event(3, "s", record.Connect{Requests: 16}), event(4, "s", record.Connect{Requests: 1, Answered: true})}
 		}, "warning connection-unanswered", []string{"10.0.0.1 asked 10.0.0.2 for a connection 16 times, without an answer"}},
