@@ -16,6 +16,9 @@ type connection struct {
 	id         string // of a session without packets
 }
 
+// maxConnections bounds the connections that are remembered.
+const maxConnections = 1 << 16
+
 // Connection takes what a message of connection management has changed. It is
 // called between the packets before and after that message.
 func (t *Tracker) Connection(ch *cm.Change, ref record.FrameRef) {
@@ -24,6 +27,9 @@ func (t *Tracker) Connection(ch *cm.Change, ref record.FrameRef) {
 		return
 	}
 	c := t.byConn[ch.Conn]
+	if c == nil && len(t.connections) >= maxConnections {
+		return
+	}
 	if c == nil {
 		c = &connection{conn: ch.Conn}
 		t.byConn[ch.Conn] = c

@@ -7,7 +7,11 @@ import (
 
 // udSource is a QP that sends datagrams. Its PSNs count all that it sends,
 // wherever to: only where it has one destination a gap is a loss.
-type udSource struct{ destinations int }
+type udSource struct {
+	key          sourceKey
+	destinations int
+	flows        int // of them, those that are not forgotten
+}
 
 type sourceKey struct {
 	addr decode.Addr

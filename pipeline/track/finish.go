@@ -77,6 +77,9 @@ func (t *Tracker) name(f *flow) {
 // uniqueName adds the incarnation to the name of a session that had others
 // before it.
 func (t *Tracker) uniqueName(name string) string {
+	if len(t.lives) == 0 && len(t.connections) == 0 {
+		return name // there are no two alike
+	}
 	t.names[name]++
 	if n := t.names[name]; n > 1 {
 		return name + "#" + strconv.Itoa(n)

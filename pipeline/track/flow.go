@@ -46,6 +46,7 @@ type flow struct {
 	life      *life
 	group     *group // of both addresses, while the peer is not known
 	place     int32  // among the group's flows
+	slot      int32  // among all flows, -1 once it is forgotten
 	firstPort uint16 // by which the group finds it
 	hash      uint64
 	first     record.FrameRef

@@ -215,16 +215,18 @@ func (t *Tracker) newFlow(p *Packet) *flow {
 	if len(t.lives) > 0 {
 		f.life.incarnation += t.lives[f.key()]
 	}
+	t.makeRoom()
 	t.flows.put(f.hash, f)
-	t.all = append(t.all, f)
+	t.keep(f)
 	if f.ud {
 		f.service = record.UD
 		key := sourceKey{f.src, f.srcQP, f.vni}
 		if f.source = t.sources[key]; f.source == nil {
-			f.source = new(udSource)
+			f.source = &udSource{key: key}
 			t.sources[key] = f.source
 		}
 		f.source.destinations++
+		f.source.flows++
 		return f
 	}
 	g := f.groupKey()
@@ -264,10 +266,11 @@ func (f *flow) others() []*flow {
 func (t *Tracker) hold(f *flow, p *Packet) {
 	h := f.hall
 	h.packets = append(h.packets, held{t.seq, *p})
+	t.held++
 	if t.lone(f, p); f.hall == nil {
 		return
 	}
-	if len(h.packets) >= maxHeld || p.Time-h.begun > maxHeldTime {
+	if len(h.packets) >= maxHeld || t.held > maxHeldPackets || p.Time-h.begun > maxHeldTime {
 		t.release(f)
 	}
 }
@@ -405,6 +408,7 @@ func (t *Tracker) release(f *flow) {
 	h.closed = true
 	packets := h.packets
 	h.packets = nil
+	t.held -= len(packets)
 	for i := range packets {
 		t.process(f, &packets[i].p)
 	}
@@ -434,6 +438,7 @@ func (t *Tracker) pair(f, g *flow, method record.PairingMethod, confidence float
 	for _, x := range []*flow{f, g} {
 		if x.hall != nil {
 			packets = append(packets, x.hall.packets...)
+			t.held -= len(x.hall.packets)
 			x.hall = nil
 		}
 	}

@@ -21,6 +21,9 @@ type Config struct {
 	AckTimeout int64
 	// MaxEvents is how many events are kept, the first ones; 0 keeps none.
 	MaxEvents int
+	// MaxMemory is what flows may take, in bytes; 0 sets no bound. Beyond it,
+	// those that were silent longest are forgotten, and counted.
+	MaxMemory int64
 }
 
 // Tracker follows the sessions of a capture.
@@ -33,12 +36,18 @@ type Tracker struct {
 	byConn      map[*cm.Conn]*connection
 	connections []*connection
 	sources     map[sourceKey]*udSource
-	all         []*flow   // in the order of their first packets
-	flowsOf     [64]*flow // of the packets of a batch
-	touched     uint64    // keeps the compiler from leaving loads out
-	seq         uint64
-	names       map[string]int // how often the name of a session was given
-	now         int64          // the latest time seen
+	all         []*flow // nil where one was forgotten
+	free        []int32 // places in all
+	hand        int     // where makeRoom goes on
+	live        int64   // flows in all
+	held        int     // packets that wait for a pairing
+	// Evicted counts the sessions that were forgotten to make room.
+	Evicted uint64
+	flowsOf [64]*flow // of the packets of a batch
+	touched uint64    // keeps the compiler from leaving loads out
+	seq     uint64
+	names   map[string]int // how often the name of a session was given
+	now     int64          // the latest time seen
 
 	events  []event
 	leftOut uint64
@@ -55,9 +64,12 @@ func New(cfg Config) *Tracker {
 type event struct {
 	stream *flow       // the requester's
 	conn   *connection // without one
-	time   int64
-	frame  record.FrameRef
-	detail record.Detail
+	// Once the flow is forgotten:
+	session string
+	index   uint8
+	time    int64
+	frame   record.FrameRef
+	detail  record.Detail
 }
 
 // emit notes that p made something happen on the stream of f's requests.
@@ -218,6 +230,7 @@ func (t *Tracker) retire(f *flow, why string) {
 func (t *Tracker) Close(end int64) (sessions []record.Session, events []record.Event, leftOut uint64) {
 	t.now = max(t.now, end)
 	t.pairTheRest()
+	t.all = slices.DeleteFunc(t.all, func(f *flow) bool { return f == nil })
 	for _, f := range t.all {
 		t.settle(f)
 	}
@@ -242,16 +255,15 @@ func (t *Tracker) Close(end int64) (sessions []record.Session, events []record.E
 	slices.SortStableFunc(t.events, func(a, b event) int { return cmp.Compare(a.time, b.time) })
 	for i := range t.events {
 		e := &t.events[i]
-		if _, is := e.detail.(record.Duplicate); is && e.stream.trouble.duplicates.Network == 0 {
-			continue // they were the mirror's
+		if e.stream != nil {
+			e.settle()
 		}
-		ev := record.Event{Time: e.time, Frame: e.frame, Count: 1, Detail: e.detail}
+		if e.detail == nil {
+			continue
+		}
+		ev := record.Event{Time: e.time, Frame: e.frame, Count: 1, Detail: e.detail, Session: e.session, Stream: e.index}
 		switch {
-		case e.stream != nil:
-			ev.Session = e.stream.life.id
-			if e.stream.life.began != e.stream {
-				ev.Stream = 1
-			}
+		case e.conn == nil:
 		case e.conn.life != nil:
 			ev.Session = e.conn.life.id
 		default:
