@@ -73,8 +73,8 @@ func undecided(f *Facts) []record.Finding {
 // minSilence is how long a silence has to be to be worth a finding, in ns, and
 // longSilence how many times as long as almost all answers take.
 const (
-	minSilence  int64 = 10_000_000
-	longSilence       = 10
+	minSilence  = int64(10_000_000)
+	longSilence = int64(10)
 )
 
 // silence says where a stream stopped, and nothing tells why.

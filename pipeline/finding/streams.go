@@ -207,14 +207,6 @@ func endpoint(e *record.Endpoint) string { return string(e.AppendID(nil)) }
 
 func host(e *record.Endpoint) string { return string(e.Append(nil)) }
 
-// qp is "QP 0x12", or "an unknown QP".
-func qp(e *record.Endpoint) string {
-	if !e.HasQPN {
-		return "an unknown QP"
-	}
-	return "QP " + hex(uint64(e.QPN), 1)
-}
-
 // name is "10.0.0.1/0x11 to 10.0.0.2/0x12".
 func (st *stream) name() string { return endpoint(st.from()) + " to " + endpoint(st.to()) }
 
