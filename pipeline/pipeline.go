@@ -40,7 +40,7 @@ type Result struct {
 	Duplicates Duplicates
 	// Sessions are in the order of their first packets, Events in order of
 	// time. EventsLeftOut are those beyond a bound.
-	Sessions      []record.Session
+	Sessions      record.Sessions
 	Events        []record.Event
 	EventsLeftOut uint64
 }

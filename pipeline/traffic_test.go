@@ -28,8 +28,8 @@ func TestTrafficBetween(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range r.Sessions {
-			s := &r.Sessions[i]
+		for i := range r.Sessions.Len() {
+			s := r.Sessions.At(i)
 			want := [2]uint64{s.AToB.Packets, s.BToA.Packets}
 			for _, cuts := range [][]record.FrameRef{nil, {s.First}, {s.First, s.Last}} {
 				parts, err := pipeline.TrafficBetween(context.Background(), open(), decode.Config{}, s, cuts)

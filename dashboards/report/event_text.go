@@ -291,9 +291,9 @@ func (t *text) events() {
 	for _, c := range all {
 		sessions[t.Events[c.index].Session] = nil
 	}
-	for i := range t.Sessions {
-		if _, ok := sessions[t.Sessions[i].ID]; ok {
-			sessions[t.Sessions[i].ID] = &t.Sessions[i]
+	for s := range t.Sessions.All() {
+		if _, ok := sessions[s.ID]; ok {
+			sessions[s.ID] = s
 		}
 	}
 	t.b.WriteByte('\n')
@@ -308,7 +308,7 @@ func (t *text) events() {
 		if s := sessions[e.Session]; s != nil {
 			lead := pad("+"+seconds(e.Time-*t.Capture.First), 14) + "  frame " + padRight(t.frameNumber(e.Frame), 9)
 			what := eventText(s, e)
-			if len(t.Sessions) > 1 {
+			if t.Sessions.Len() > 1 {
 				what = endpoint(&s.A) + " to " + endpoint(&s.B) + ": " + what
 			}
 			t.b.WriteString(wrap(lead, what, t.opt.Width))

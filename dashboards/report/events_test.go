@@ -105,7 +105,7 @@ func made(events []record.Detail) *report.Report {
 	lone := record.Session{ID: "two", Service: record.RC, First: at(2), Last: at(3), A: end(1, 0), B: end(2, 0x13)}
 	lone.A.HasQPN = false
 	lone.AToB = record.Direction{Packets: 1, First: 2000, Last: 3000}
-	c := &pipeline.Result{Sessions: []record.Session{s, lone}, EventsLeftOut: 3}
+	c := &pipeline.Result{Sessions: record.SessionsOf(s, lone), EventsLeftOut: 3}
 	c.Packets, c.First, c.Last = 10, 1000, 9000
 	for i, d := range events {
 		c.Events = append(c.Events, record.Event{Time: int64(i) * 1000, Session: "one", Stream: uint8(i % 2), Frame: at(uint64(i + 1)), Count: uint64(i), Detail: d})

@@ -45,7 +45,7 @@ func JSON(w io.Writer, r *Report, _ Options) error {
 	o.member("aeth", r.AETH)
 	o.member("ecn", r.ECN)
 	o.member("opcodes", r.Opcodes)
-	o.list("sessions", len(r.Sessions), func(i int) any { return newSession(&r.Sessions[i]) })
+	o.list("sessions", r.Sessions.Len(), func(i int) any { return newSession(r.Sessions.At(i)) })
 	o.list("events", len(r.Events), func(i int) any { return eventJSON{&r.Events[i]} })
 	o.member("events_left_out", r.EventsLeftOut)
 	o.list("expected_counters", len(r.Hosts), func(i int) any { return newHost(&r.Hosts[i]) })

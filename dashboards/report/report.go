@@ -32,7 +32,7 @@ type Report struct {
 	ECN     ECN
 	Opcodes Opcodes
 	// Sessions and Events are the pipeline's own.
-	Sessions      []record.Session
+	Sessions      record.Sessions
 	Events        []record.Event
 	EventsLeftOut uint64
 	// Hosts are what the counters of the NICs should show.

@@ -22,11 +22,10 @@ const (
 // other end's will do as well. A QP has several sessions where it lived
 // several lives, or, as a UD QP, several peers. The error lists the candidates
 // where it is not clear which QP is meant, and the nearest where there is none.
-func Select(sessions []record.Session, qpn uint32, addr string) ([]*record.Session, error) {
+func Select(sessions record.Sessions, qpn uint32, addr string) ([]*record.Session, error) {
 	var byEnd, byPeer []*record.Session
 	want := sameAddr(addr)
-	for i := range sessions {
-		s := &sessions[i]
+	for s := range sessions.All() {
 		a, b := s.A.HasQPN && s.A.QPN == qpn, s.B.HasQPN && s.B.QPN == qpn
 		switch {
 		case a && want(&s.A), b && want(&s.B):
@@ -51,7 +50,7 @@ func Select(sessions []record.Session, qpn uint32, addr string) ([]*record.Sessi
 		if addr != "" {
 			how = "name the other end's QP or address instead"
 		}
-		return nil, fmt.Errorf("%d sessions have QP %#x%s: %s:\n%s", len(found), qpn, where, how, candidates(found))
+		return nil, fmt.Errorf("%d sessions have QP %#x%s: %s:\n%s", len(found), qpn, where, how, candidates(found, len(found)))
 	}
 	return found, nil
 }
@@ -83,20 +82,10 @@ func oneQP(found []*record.Session, qpn uint32) bool {
 }
 
 // nearest are the sessions whose QPNs are nearest to one that is not there, at
-// the address if there are any.
-func nearest(sessions []record.Session, qpn uint32, addr string) []*record.Session {
+// the address if there are any: the first maxCandidates, and how many there
+// are.
+func nearest(sessions record.Sessions, qpn uint32, addr string) (all []*record.Session, n int) {
 	want := sameAddr(addr)
-	var all []*record.Session
-	for _, only := range []bool{true, false} {
-		for i := range sessions {
-			if s := &sessions[i]; !only || want(&s.A) || want(&s.B) {
-				all = append(all, s)
-			}
-		}
-		if len(all) > 0 {
-			break
-		}
-	}
 	distance := func(s *record.Session) int64 {
 		d := int64(1) << 32
 		for _, e := range []*record.Endpoint{&s.A, &s.B} {
@@ -106,17 +95,35 @@ func nearest(sessions []record.Session, qpn uint32, addr string) []*record.Sessi
 		}
 		return d
 	}
-	slices.SortStableFunc(all, func(a, b *record.Session) int { return cmp.Compare(distance(a), distance(b)) })
-	return all
+	keep := func() {
+		slices.SortStableFunc(all, func(a, b *record.Session) int { return cmp.Compare(distance(a), distance(b)) })
+		all = all[:min(len(all), maxCandidates)]
+	}
+	for _, only := range []bool{true, false} {
+		for s := range sessions.All() {
+			if only && !want(&s.A) && !want(&s.B) {
+				continue
+			}
+			n++
+			if all = append(all, s); len(all) >= 64*maxCandidates {
+				keep()
+			}
+		}
+		if n > 0 {
+			break
+		}
+	}
+	keep()
+	return all, n
 }
 
-// candidates lists sessions, one a line.
-func candidates(all []*record.Session) string {
+// candidates lists the first of n sessions, one a line.
+func candidates(all []*record.Session, n int) string {
 	var lines []string
 	for _, s := range all[:min(len(all), maxCandidates)] {
 		lines = append(lines, "  "+ends(s)+", "+traits(s)+", "+plural(s.AToB.Packets+s.BToA.Packets, "packet"))
 	}
-	if n := len(all) - maxCandidates; n > 0 {
+	if n -= maxCandidates; n > 0 {
 		lines = append(lines, "  and "+count(uint64(n))+" more")
 	}
 	if len(all) == 0 {

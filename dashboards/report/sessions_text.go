@@ -153,7 +153,7 @@ func rejected(s *record.Session) bool { return s.CM != nil && s.CM.RejectReason 
 // sessions writes the sessions, the worst first: who, what, and below one that
 // is bad what is wrong with it, unless the findings said just that.
 func (t *text) sessions() {
-	if len(t.Sessions) == 0 {
+	if t.Sessions.Len() == 0 {
 		return
 	}
 	n := t.opt.Top
@@ -161,11 +161,11 @@ func (t *text) sessions() {
 		n = DefaultTop
 	}
 	shown := t.opt.Sort.top(t.Sessions, n)
-	head := count(uint64(len(t.Sessions)))
-	if len(t.Sessions) > 1 {
+	head := count(uint64(t.Sessions.Len()))
+	if t.Sessions.Len() > 1 {
 		head += ", " + t.opt.Sort.text()
 	}
-	if rest := len(t.Sessions) - len(shown); rest > 0 {
+	if rest := t.Sessions.Len() - len(shown); rest > 0 {
 		head += "; " + count(uint64(rest)) + " more are not listed (--top)"
 	}
 	t.b.WriteByte('\n')
@@ -175,7 +175,7 @@ func (t *text) sessions() {
 	width := 0
 	for _, c := range columns() {
 		for _, i := range shown {
-			if c.cell(&t.Sessions[i]) != "" && width+c.width <= t.opt.Width {
+			if c.cell(t.Sessions.At(i)) != "" && width+c.width <= t.opt.Width {
 				cols = append(cols, c)
 				width += c.width
 				break
@@ -195,7 +195,7 @@ func (t *text) sessions() {
 	}
 	events := t.eventsOf(shown)
 	for _, i := range shown {
-		s := &t.Sessions[i]
+		s := t.Sessions.At(i)
 		t.b.WriteString(wrap("", ends(s)+", "+traits(s), t.opt.Width))
 		line := ""
 		for _, c := range cols {
@@ -212,7 +212,7 @@ func (t *text) sessions() {
 func (t *text) eventsOf(sessions []int) map[string][]record.Event {
 	all := make(map[string][]record.Event, len(sessions))
 	for _, i := range sessions {
-		all[t.Sessions[i].ID] = nil
+		all[t.Sessions.At(i).ID] = nil
 	}
 	for i := range t.Events {
 		e := &t.Events[i]

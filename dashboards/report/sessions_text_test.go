@@ -54,7 +54,7 @@ func withSessions() (in []capture.Input, c *pipeline.Result) {
 	clean.AToB = record.Direction{Packets: 1}
 	another := lossy
 	another.ID, another.A, another.B = "another", ipEnd(1, 0x65), ipEnd(2, 0x8d)
-	c.Sessions = []record.Session{clean, lossy, failed, another}
+	c.Sessions = record.SessionsOf(clean, lossy, failed, another)
 	detect := int64(240_000)
 	c.Events = []record.Event{
 		{Time: at(500).Time, Session: "lossy", Frame: at(500), Count: 1, Detail: record.Nak{Code: "sequence", PSN: 16224848, Detect: &detect}},
@@ -118,8 +118,8 @@ func TestSessionsText(t *testing.T) {
 // TestSessionsOrder: --session-sort and --top.
 func TestSessionsOrder(t *testing.T) {
 	in, c := withSessions()
-	c.Sessions[0].AToB.WireBytes = 9
-	c.Sessions[2].AToB.CNPsReceived = 1
+	c.Sessions.At(0).AToB.WireBytes = 9
+	c.Sessions.At(2).AToB.CNPsReceived = 1
 	for _, tc := range []struct {
 		sort  string
 		first string

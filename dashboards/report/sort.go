@@ -82,10 +82,10 @@ func again(d *record.Direction) uint64 {
 }
 
 // top are the first n sessions in an order, as indices.
-func (s Sort) top(all []record.Session, n int) []int {
-	keys := make([]sortKey, len(all))
-	for i := range all {
-		keys[i] = s.key(&all[i], i)
+func (s Sort) top(all record.Sessions, n int) []int {
+	keys := make([]sortKey, all.Len())
+	for i := range keys {
+		keys[i] = s.key(all.At(i), i)
 	}
 	slices.SortFunc(keys, func(a, b sortKey) int {
 		return cmp.Or(cmp.Compare(b.first, a.first), cmp.Compare(b.second, a.second), cmp.Compare(b.third, a.third), cmp.Compare(a.index, b.index))

@@ -18,9 +18,9 @@ func told(t *testing.T, change func(c *Chapter), opt Options) string {
 	in, c := withSessions()
 	r := made(in, c)
 	var s *record.Session
-	for i := range r.Sessions {
-		if r.Sessions[i].ID == "lossy" {
-			s = &r.Sessions[i]
+	for i := range r.Sessions.Len() {
+		if r.Sessions.At(i).ID == "lossy" {
+			s = r.Sessions.At(i)
 		}
 	}
 	st := NewStory(r, []*record.Session{s})
@@ -153,7 +153,7 @@ func TestStoryJSON(t *testing.T) {
 	in, c := withSessions()
 	r := made(in, c)
 	var b bytes.Buffer
-	if err := StoryJSON(&b, NewStory(r, []*record.Session{&r.Sessions[2]}), Options{}); err != nil {
+	if err := StoryJSON(&b, NewStory(r, []*record.Session{r.Sessions.At(2)}), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	var m struct {
@@ -170,7 +170,7 @@ func TestStoryJSON(t *testing.T) {
 	}
 	for _, f := range []func() error{
 		func() error { return StoryJSON(failing{}, NewStory(r, nil), Options{}) },
-		func() error { return StoryText(failing{}, NewStory(r, []*record.Session{&r.Sessions[0]}), Options{}) },
+		func() error { return StoryText(failing{}, NewStory(r, []*record.Session{r.Sessions.At(0)}), Options{}) },
 	} {
 		if f() == nil {
 			t.Error("a failed write is not reported")
@@ -204,7 +204,7 @@ func TestSelect(t *testing.T) {
 		{0x21, "", "and 16 more"}, {0x11, "10.10.0.8", "no session has QP 0x11 at 10.10.0.8; there are:\n  10.10.0.9/0x100"},
 		{0x50, "10.10.0.8", "30 sessions have QP 0x50 at 10.10.0.8: name the other end's QP or address instead:\n"},
 	} {
-		found, err := Select(all, tc.qp, tc.addr)
+		found, err := Select(record.SessionsOf(all...), tc.qp, tc.addr)
 		got := ""
 		for _, s := range found {
 			got = strings.TrimSpace(got + " " + s.ID)
@@ -216,7 +216,7 @@ func TestSelect(t *testing.T) {
 			t.Errorf("%#x at %q: %s, want %s", tc.qp, tc.addr, got, tc.want)
 		}
 	}
-	if _, err := Select(nil, 1, ""); err == nil || !strings.Contains(err.Error(), "none at all") {
+	if _, err := Select(record.Sessions{}, 1, ""); err == nil || !strings.Contains(err.Error(), "none at all") {
 		t.Error(err)
 	}
 }

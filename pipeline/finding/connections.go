@@ -68,8 +68,8 @@ func (f *Facts) accepted(s *record.Session) bool {
 	if s.CM == nil {
 		return false
 	}
-	for i := range f.Sessions {
-		o := &f.Sessions[i]
+	for i := range f.Sessions.Len() {
+		o := f.Sessions.At(i)
 		if o.CM != nil && o.CM.Replied != 0 && o.CM.RejectReason == 0 && o.CM.ServiceID == s.CM.ServiceID && o.B.Addr == s.B.Addr {
 			return true
 		}

@@ -20,6 +20,7 @@ type Facts struct {
 	// What the rules on sessions look things up in, see prepared.
 	tallies map[streamKey]*tally
 	byID    map[string]*record.Session // of the sessions that events name
+	notable []*record.Session          // those that are not plain
 	behind  behind
 	alone   bool // there is one session, and the reader looks at it
 }
@@ -82,7 +83,7 @@ func Find(f *Facts) []record.Finding { return find(f, rules[:]) }
 // OfSession is what there is to say of one session alone, given its events:
 // the worst first.
 func OfSession(s *record.Session, events []record.Event, leftOut uint64) []record.Finding {
-	return find(&Facts{alone: true, Result: &pipeline.Result{Sessions: []record.Session{*s}, Events: events, EventsLeftOut: leftOut}}, sessionRules[:])
+	return find(&Facts{alone: true, Result: &pipeline.Result{Sessions: record.SessionsOf(*s), Events: events, EventsLeftOut: leftOut}}, sessionRules[:])
 }
 
 func find(f *Facts, rules []rule) []record.Finding {

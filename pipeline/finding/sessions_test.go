@@ -230,7 +230,7 @@ func TestSessionRules(t *testing.T) {
 		r := clean()
 		tc.set(r)
 		f := facts()
-		f.Sessions, f.Events = r.s, r.events
+		f.Sessions, f.Events = record.SessionsOf(r.s...), r.events
 		found := finding.Find(f)
 		var got []string
 		said := ""
@@ -286,11 +286,13 @@ func documented(t *testing.T, f *record.Finding) {
 // TestMany: one finding names the worst of many, and bounds its lists.
 func TestMany(t *testing.T) {
 	f := facts()
+	var sessions []record.Session
 	for i := range uint64(500) {
 		s := session("s"+string(rune('a'+i%26))+string(rune('a'+i/26)), end(i, 0x11), end(1000, uint32(i)))
 		s.AToB.Lost.BeforeTap = 1 + i%5
-		f.Sessions = append(f.Sessions, s)
+		sessions = append(sessions, s)
 	}
+	f.Sessions = record.SessionsOf(sessions...)
 	all := finding.Find(f)
 	if len(all) != 1 || len(all[0].Sessions) != 100 || all[0].Sessions[0] != "sea" {
 		t.Fatalf("%+v", all)

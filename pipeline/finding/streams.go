@@ -87,11 +87,10 @@ func (t *tally) addTry(e *record.Event, d *record.Try) {
 	}
 }
 
-// streams are all streams of all sessions.
+// streams are all streams of the sessions that are not plain.
 func (f *Facts) streams() iter.Seq[stream] {
 	return func(yield func(stream) bool) {
-		for i := range f.Sessions {
-			s := &f.Sessions[i]
+		for _, s := range f.notable {
 			for index := range uint8(2) {
 				st := stream{s: s, index: index, req: &s.AToB, resp: &s.BToA, tally: f.tallies[streamKey{s.ID, index}]}
 				if index == 1 {
@@ -124,6 +123,11 @@ func (f *Facts) stream(e *record.Event) (stream, bool) {
 	return st, true
 }
 
+// maxNotable is how many sessions the rules look at: those with something to
+// tell, in the order of their first packets. A capture with more is in trouble
+// whatever the rest of them say.
+const maxNotable = 1 << 16
+
 // prepared is f with what the rules on sessions look things up in.
 func (f *Facts) prepared() *Facts {
 	g := *f
@@ -134,11 +138,16 @@ func (f *Facts) prepared() *Facts {
 		ids[f.Events[i].Session] = true
 	}
 	g.byID = make(map[string]*record.Session, len(ids))
-	if len(ids) > 0 {
-		for i := range f.Sessions {
-			if s := &f.Sessions[i]; ids[s.ID] {
-				g.byID[s.ID] = s
-			}
+	for i := range f.Sessions.Len() {
+		if f.Sessions.Plain(i) {
+			continue
+		}
+		s := f.Sessions.At(i)
+		if len(g.notable) < maxNotable {
+			g.notable = append(g.notable, s)
+		}
+		if ids[s.ID] {
+			g.byID[s.ID] = s
 		}
 	}
 	return &g

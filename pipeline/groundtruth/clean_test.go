@@ -103,8 +103,8 @@ func eachReliable(t *testing.T, do func(*testing.T, *analysed, *edited)) {
 func TestDoubledFrames(t *testing.T) {
 	eachReliable(t, func(t *testing.T, a *analysed, e *edited) {
 		r := e.double().run(t)
-		if len(r.Sessions) != len(a.res.Sessions) {
-			t.Fatalf("%d sessions, %d without copies", len(r.Sessions), len(a.res.Sessions))
+		if r.Sessions.Len() != a.res.Sessions.Len() {
+			t.Fatalf("%d sessions, %d without copies", r.Sessions.Len(), a.res.Sessions.Len())
 		}
 		plain := sides(a.res)
 		for i, d := range sides(r) {

@@ -29,8 +29,8 @@ func TestFailures(t *testing.T) {
 			}
 		}
 		exhausted := make(tally)
-		for i := range a.res.Sessions {
-			s := &a.res.Sessions[i]
+		for i := range a.res.Sessions.Len() {
+			s := a.res.Sessions.At(i)
 			if s.State != record.StateFailed || !hasEvent(a, s.ID, record.KindRetryExhausted) {
 				continue
 			}

@@ -36,10 +36,10 @@ func sweepPoints(t *testing.T) map[int][]sweepPoint {
 		if a.truth.Sweep == nil {
 			continue
 		}
-		if n := len(a.res.Sessions); n != 1 {
+		if n := a.res.Sessions.Len(); n != 1 {
 			t.Fatalf("%s has %d sessions", a.name, n)
 		}
-		s := &a.res.Sessions[0]
+		s := a.res.Sessions.At(0)
 		data, acks := &s.AToB, &s.BToA
 		took := float64(max(data.Last, acks.Last) - data.First)
 		p := sweepPoint{

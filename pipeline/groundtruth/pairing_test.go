@@ -104,8 +104,8 @@ func connected(s *record.Session) bool {
 func checkPairs(t *testing.T, view string, k known, r *pipeline.Result, oneWay bool) int {
 	t.Helper()
 	pairs := 0
-	for i := range r.Sessions {
-		s := &r.Sessions[i]
+	for i := range r.Sessions.Len() {
+		s := r.Sessions.At(i)
 		if !connected(s) || s.Pairing.Method == record.PairNone {
 			continue
 		}
@@ -142,8 +142,8 @@ func unpaired(e *edited, k known, r *pipeline.Result) []string {
 		seen[way{host(src), qp{host(dst), f.pkt.DestQP}}] = true
 	}
 	paired := make(map[[2]qp]bool)
-	for i := range r.Sessions {
-		s := &r.Sessions[i]
+	for i := range r.Sessions.Len() {
+		s := r.Sessions.At(i)
 		if connected(s) && s.Pairing.Method != record.PairNone {
 			a, b := qp{host(ip(s.A)), s.A.QPN}, qp{host(ip(s.B)), s.B.QPN}
 			paired[[2]qp{a, b}], paired[[2]qp{b, a}] = true, true

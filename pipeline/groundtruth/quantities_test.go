@@ -119,8 +119,8 @@ func refusedRequests(a *analysed) tally {
 	}
 	hosts := make(map[refusal]string)
 	ends := make(map[string]*record.Session)
-	for i := range a.res.Sessions {
-		ends[a.res.Sessions[i].ID] = &a.res.Sessions[i]
+	for i := range a.res.Sessions.Len() {
+		ends[a.res.Sessions.At(i).ID] = a.res.Sessions.At(i)
 	}
 	for i := range a.res.Events {
 		e := &a.res.Events[i]

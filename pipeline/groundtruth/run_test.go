@@ -96,8 +96,8 @@ type side struct {
 // half was not found has one.
 func sides(r *pipeline.Result) []side {
 	var list []side
-	for i := range r.Sessions {
-		s := &r.Sessions[i]
+	for i := range r.Sessions.Len() {
+		s := r.Sessions.At(i)
 		list = append(list, side{s, 0, s.A, s.B, &s.AToB}, side{s, 1, s.B, s.A, &s.BToA})
 	}
 	return list

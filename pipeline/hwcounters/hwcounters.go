@@ -110,10 +110,9 @@ type key struct {
 
 // Expect adds up what sessions and events say, one Host for each address, in
 // the order of the addresses.
-func Expect(sessions []record.Session, events []record.Event) []Host {
+func Expect(sessions record.Sessions, events []record.Event) []Host {
 	hosts := make(map[key]*Host)
-	for i := range sessions {
-		s := &sessions[i]
+	for s := range sessions.All() {
 		a, b := host(hosts, s, &s.A), host(hosts, s, &s.B)
 		add(a, b, &s.AToB, &s.BToA)
 		add(b, a, &s.BToA, &s.AToB)
@@ -182,7 +181,7 @@ func add(from, to *Host, req, resp *record.Direction) {
 }
 
 // addGivenUp counts requesters that gave up, which only events tell.
-func addGivenUp(hosts map[key]*Host, sessions []record.Session, events []record.Event) {
+func addGivenUp(hosts map[key]*Host, sessions record.Sessions, events []record.Event) {
 	type given struct {
 		stream uint8
 		id     ID
@@ -201,8 +200,7 @@ func addGivenUp(hosts map[key]*Host, sessions []record.Session, events []record.
 	if len(up) == 0 {
 		return
 	}
-	for i := range sessions {
-		s := &sessions[i]
+	for s := range sessions.All() {
 		for _, g := range up[s.ID] {
 			end := &s.A
 			if g.stream == 1 {

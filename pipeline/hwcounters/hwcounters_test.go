@@ -31,7 +31,7 @@ func TestExpect(t *testing.T) {
 	two.AToB.Tries[record.CauseTimeout] = 10
 	inside := record.Session{ID: "in a tunnel", A: end(1, 0x13), B: end(2, 0x14), VNI: 7, HasVNI: true}
 
-	got := hwcounters.Expect([]record.Session{one, two, inside}, []record.Event{
+	got := hwcounters.Expect(record.SessionsOf(one, two, inside), []record.Event{
 		{Session: "one", Detail: record.RetryExhausted{}},
 		{Session: "two", Detail: record.RetryExhausted{RNR: true}},
 		{Session: "two", Stream: 1, Detail: record.RetryExhausted{}},
@@ -64,7 +64,7 @@ func TestExpect(t *testing.T) {
 func TestOnlyRequests(t *testing.T) {
 	s := record.Session{A: end(1, 1), B: end(2, 2)}
 	s.AToB.Messages.Sent[record.Write] = 5
-	for _, h := range hwcounters.Expect([]record.Session{s}, nil) {
+	for _, h := range hwcounters.Expect(record.SessionsOf(s), nil) {
 		if h.Trouble() {
 			t.Errorf("%+v", h)
 		}

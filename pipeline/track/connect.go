@@ -122,9 +122,9 @@ func (t *Tracker) note(c *connection, ref record.FrameRef, d record.Detail) {
 	t.events = append(t.events, event{conn: c, time: ref.Time, frame: ref, detail: d})
 }
 
-// finishConnections says what became of the connections: how they came about, and those
-// that carried nothing.
-func (t *Tracker) finishConnections() (sessions []record.Session) {
+// idleConnections says how the connections came about, and returns those that
+// carried nothing.
+func (t *Tracker) idleConnections() (sessions []record.Session) {
 	for _, c := range t.connections {
 		conn := c.conn
 		answered := conn.Answered()

@@ -101,7 +101,7 @@ func (t *Tracker) keep(f *flow) {
 
 // settle gives the event its session's name, so that it needs no flow.
 func (e *event) settle() {
-	e.session = e.stream.life.id
+	e.session = e.stream.sessionName()
 	if e.stream.life.began != e.stream {
 		e.index = 1
 	}

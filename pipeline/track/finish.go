@@ -1,10 +1,84 @@
 package track
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/rocelens/rocelens/pipeline/record"
 )
+
+// fewSessions is how many sessions are made at once, and not each when it is
+// asked for.
+const fewSessions = 1 << 12
+
+// list is the list of sessions.
+func (t *Tracker) list() record.Sessions {
+	idle := t.idleConnections()
+	rows := make([]sessionRow, 0, len(idle)+len(t.all)/2)
+	for i := range idle {
+		rows = append(rows, sessionRow{s: &idle[i]})
+	}
+	for _, f := range t.all {
+		if f.life.began == f {
+			rows = append(rows, sessionRow{f: f})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b sessionRow) int {
+		x, y := a.first(), b.first()
+		switch {
+		case x == y:
+			return 0
+		case x.Before(y):
+			return -1
+		}
+		return 1
+	})
+	for _, r := range rows { // in the order of the sessions, so that the first of a name is the first
+		if r.f != nil {
+			t.name(r.f)
+		}
+	}
+	if len(rows) > fewSessions {
+		return record.MakeSessions(len(rows), func(i int) *record.Session { return rows[i].make(t) }, func(i int) bool { return rows[i].plain() })
+	}
+	all := make([]record.Session, 0, len(rows))
+	for _, r := range rows {
+		all = append(all, *r.make(t))
+	}
+	return record.SessionsOf(all...)
+}
+
+// sessionRow is a session as the tracker has it: a flow that began it, or what
+// CM said of one without packets.
+type sessionRow struct {
+	f *flow
+	s *record.Session
+}
+
+func (r sessionRow) first() record.FrameRef {
+	if r.f == nil {
+		return r.s.First
+	}
+	if g := r.f.peer; g != nil && g.first.Before(r.f.first) {
+		return g.first
+	}
+	return r.f.first
+}
+
+func (r sessionRow) make(t *Tracker) *record.Session {
+	if r.f == nil {
+		return r.s
+	}
+	s := t.session(r.f)
+	return &s
+}
+
+// plain says whether the session has nothing to tell beyond its figures.
+func (r sessionRow) plain() bool {
+	f := r.f
+	return f != nil && f.peer != nil && f.trouble == nil && f.peer.trouble == nil && (f.req.heard || f.peer.req.heard) &&
+		f.life.conn == nil && f.life.state == record.StateOpen && f.life.incarnation == 1
+}
 
 // settle ends what is under way on a flow.
 func (t *Tracker) settle(f *flow) {
@@ -65,21 +139,30 @@ func (t *Tracker) gaveUp(f *flow) {
 	f.life.state, f.life.failed = record.StateFailed, f
 }
 
-// name gives the session of f its name.
+// name gives the session of f its name. Where no two sessions can have the
+// same, it is made when it is asked for.
 func (t *Tracker) name(f *flow) {
-	if f.life.id != "" {
-		return
+	if f.life.id == "" && (len(t.lives) > 0 || len(t.connections) > 0) {
+		f.life.id = t.uniqueName(f.plainName())
 	}
+}
+
+func (f *flow) plainName() string {
 	a, b := f.ends()
-	f.life.id = t.uniqueName(nameOf(f.version, f.hasVNI, f.vni, a, b))
+	return nameOf(f.version, f.hasVNI, f.vni, a, b)
+}
+
+// sessionName is the name of f's session.
+func (f *flow) sessionName() string {
+	if f.life.id == "" {
+		return f.plainName()
+	}
+	return f.life.id
 }
 
 // uniqueName adds the incarnation to the name of a session that had others
 // before it.
 func (t *Tracker) uniqueName(name string) string {
-	if len(t.lives) == 0 && len(t.connections) == 0 {
-		return name // there are no two alike
-	}
 	t.names[name]++
 	if n := t.names[name]; n > 1 {
 		return name + "#" + strconv.Itoa(n)
@@ -119,7 +202,7 @@ func (t *Tracker) session(f *flow) record.Session {
 	a, b := f.ends()
 	l := f.life
 	s := record.Session{
-		ID: l.id, Service: f.service, Version: f.version, VNI: f.vni, HasVNI: f.hasVNI, Incarnation: l.incarnation,
+		ID: f.sessionName(), Service: f.service, Version: f.version, VNI: f.vni, HasVNI: f.hasVNI, Incarnation: l.incarnation,
 		A: a, B: b, Pairing: record.Pairing{Method: l.method, Confidence: l.confidence}, State: l.state,
 		CM: l.cm(), First: f.first, Last: f.lastFrame,
 	}

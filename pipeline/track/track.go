@@ -227,31 +227,15 @@ func (t *Tracker) retire(f *flow, why string) {
 // Close ends all sessions and returns the records: sessions in the order of
 // their first packets, events in order of time. end is the time of the last
 // frame, whatever it was, in nanoseconds.
-func (t *Tracker) Close(end int64) (sessions []record.Session, events []record.Event, leftOut uint64) {
+func (t *Tracker) Close(end int64) (sessions record.Sessions, events []record.Event, leftOut uint64) {
 	t.now = max(t.now, end)
+	t.flows = table{}
 	t.pairTheRest()
 	t.all = slices.DeleteFunc(t.all, func(f *flow) bool { return f == nil })
 	for _, f := range t.all {
 		t.settle(f)
 	}
-	for _, f := range t.all {
-		t.name(f)
-	}
-	sessions = t.finishConnections()
-	for _, f := range t.all {
-		if f.life.began == f {
-			sessions = append(sessions, t.session(f))
-		}
-	}
-	slices.SortStableFunc(sessions, func(a, b record.Session) int {
-		switch {
-		case a.First == b.First:
-			return cmp.Compare(a.ID, b.ID)
-		case a.First.Before(b.First):
-			return -1
-		}
-		return 1
-	})
+	sessions = t.list()
 	slices.SortStableFunc(t.events, func(a, b event) int { return cmp.Compare(a.time, b.time) })
 	for i := range t.events {
 		e := &t.events[i]
@@ -265,7 +249,7 @@ func (t *Tracker) Close(end int64) (sessions []record.Session, events []record.E
 		switch {
 		case e.conn == nil:
 		case e.conn.life != nil:
-			ev.Session = e.conn.life.id
+			ev.Session = e.conn.life.began.sessionName()
 		default:
 			ev.Session = e.conn.id
 		}
