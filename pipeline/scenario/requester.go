@@ -14,6 +14,8 @@ type message struct {
 	key   uint32
 	truth *MessageTruth
 	came  uint64 // packets that arrived, of a service without acknowledgements
+	// responses are those of a READ or an atomic that were captured, in order.
+	responses uint64
 }
 
 func (m *message) last() uint64 { return m.first + m.psns - 1 }

@@ -234,22 +234,43 @@ func (st *stream) seenAnswer(p *packet) {
 	if p.op&0x1f == opAcknowledge && p.syndrome != syndromeACK {
 		done = p.psn
 	}
+	if isResponse(p.op) {
+		st.responded(p, now)
+	}
 	if done > st.tap.answer {
 		st.complete(st.tap.answer, done, now, p.frame)
 		st.tap.answer = done
 	}
 }
 
-// complete notes which messages an answer completes.
+// responded notes that a READ or an atomic is complete with the last of its
+// responses, in their order: requesters drop those beyond a missing one.
+func (st *stream) responded(p *packet, now int64) {
+	m := st.req.msgs[p.msg]
+	if p.psn != m.first+m.responses {
+		return
+	}
+	if m.responses++; m.responses == m.psns {
+		m.truth.completed(now, p.frame)
+	}
+}
+
+func (m *MessageTruth) completed(now int64, frame uint64) {
+	m.End, m.EndFrame = now, frame
+	if m.Start != 0 {
+		m.Latency = m.End - m.Start
+	}
+}
+
+// complete notes which messages an answer completes, but for those that have
+// responses of their own.
 func (st *stream) complete(from, to uint64, now int64, frame uint64) {
 	if from >= st.req.end {
 		return
 	}
 	for i := st.req.at(from).index; i < len(st.req.msgs) && st.req.msgs[i].last() < to; i++ {
-		m := st.req.msgs[i].truth
-		m.End, m.EndFrame = now, frame
-		if m.Start != 0 {
-			m.Latency = m.End - m.Start
+		if m := st.req.msgs[i]; !m.answered() {
+			m.truth.completed(now, frame)
 		}
 	}
 }

@@ -51,6 +51,18 @@ func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
 	s.lastAnswer = p.Time
 }
 
+// cameLate takes back the loss behind the tap that a NAK told of, where what it
+// names is acknowledged up to upTo without being sent again: it only came late.
+func (s *stream) cameLate(f *flow, upTo uint32) {
+	n := s.rec.nak()
+	if !n.valid || !n.after || !n.open || n.pass != s.passes || psnDiff(upTo, n.psn) <= 0 {
+		return
+	}
+	n.after, n.late = false, true
+	f.bad().lost.AfterTap--
+	s.rec.latePass = s.passes + 1
+}
+
 func responsePayload(p *Packet, op *operation) uint64 {
 	if op.class != classResponse {
 		return 0
@@ -69,6 +81,9 @@ func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
 	}
 	if !s.hasAcked && psnDiff(upTo, s.start) < 0 {
 		return // of what was before the capture
+	}
+	if s.rec != nil {
+		s.cameLate(f, upTo)
 	}
 	s.waited = uint32(psnDiff(s.pos, s.ackedOr(s.start))) >= s.peak
 	s.hasAcked, s.acked = true, upTo
@@ -203,27 +218,31 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 		t.emit(f, p, ev)
 		return
 	}
-	r.nak = nakSeen{psn: p.PSN, pass: s.passes, time: p.Time, frame: p.ref(), valid: true, open: true}
-	switch {
+	n := nakSeen{psn: p.PSN, pass: s.passes, time: p.Time, frame: p.ref(), valid: true, open: true}
+	switch last := r.nak(); {
+	case r.latePass == s.passes+1: // it was kept waiting for them, and dropped what came meanwhile
+		n.late = true
 	case r.late && psnDiff(p.PSN, r.lateLo) >= 0 && psnDiff(p.PSN, r.lateHi) < 0:
 		// The responder saw them in the wrong order, as the tap did.
+		n.late = true
 		if r.lateGuessed > 0 {
 			b := f.bad()
-			n := min(uint64(r.lateGuessed), b.reordered)
-			b.reordered -= n
-			b.undecided += n
+			guessed := min(uint64(r.lateGuessed), b.reordered)
+			b.reordered -= guessed
+			b.undecided += guessed
 			r.lateGuessed = 0
 			t.emit(f, p, record.Undecided{PSN: p.PSN, Why: "a NAK follows packets that came out of order, and no IP ID tells which was sent first"})
 		}
+	case last.valid && last.after && last.open && last.pass == s.passes && last.psn == p.PSN: // said once more
+		n.after = true
 	case s.seenInPass(p.PSN):
 		if !r.missing.has(p.PSN) && r.gap != 0 && r.missing.overlap(s.pass, p.PSN) > 0 {
 			break // seen beyond an open gap
 		}
-		r.nak.after = true
+		n.after = true
 		f.bad().lost.AfterTap++
 	}
-	r.naks[r.nextNak%8] = r.nak
-	r.nextNak++
+	r.addNak(n)
 	if r.sign == 0 {
 		r.sign = p.Time
 	} else if r.gap != 0 {

@@ -22,9 +22,10 @@ type recovery struct {
 
 	guess guess
 
-	nak, rnr nakSeen    // the newest of each kind
-	naks     [8]nakSeen // the last sequence NAKs that were not acted on, nak among them
+	rnr      nakSeen    // the newest RNR NAK
+	naks     [8]nakSeen // the last sequence NAKs
 	nextNak  uint8
+	latePass uint32 // one more than the pass in which packets came late behind the tap, 0 without one
 	beyond   beyondSeen
 
 	reads   []span    // READs that were not seen, by their responses
@@ -36,7 +37,6 @@ type recovery struct {
 	tryTime int64
 	tryMax  uint32
 	lead    tryLead
-	whole   bool // of the try that is about to begin, as tryLead has it
 	episode *record.Episode
 	epMax   uint32
 	epTime  int64
@@ -87,7 +87,7 @@ func (b *passBefore) has(psn uint32) bool {
 	return b.valid && psnDiff(psn, b.lo) >= 0 && psnDiff(psn, b.hi) < 0 && !b.missing.has(psn)
 }
 
-// nakSeen is the newest NAK of its kind.
+// nakSeen is a NAK.
 type nakSeen struct {
 	psn   uint32
 	pass  uint32
@@ -95,14 +95,24 @@ type nakSeen struct {
 	wait  int64 // of an RNR NAK: the timer that it names
 	frame record.FrameRef
 	valid bool
-	after bool // it names a packet that the tap had seen
+	acted bool // a step back was taken for the reaction to it
+	after bool // it names a packet that the tap had seen, and that is lost
+	late  bool // it is about packets that came late, and were not lost
 	open  bool // what it names has not been seen since
+}
+
+// nak is the newest sequence NAK, one that is not valid where there was none.
+func (r *recovery) nak() *nakSeen { return &r.naks[(r.nextNak-1)%uint8(len(r.naks))] }
+
+func (r *recovery) addNak(n nakSeen) {
+	r.naks[r.nextNak%uint8(len(r.naks))] = n
+	r.nextNak++
 }
 
 // nakFor finds a sequence NAK for psn that was not acted on, or nil.
 func (r *recovery) nakFor(psn uint32) *nakSeen {
 	for i := range r.naks {
-		if n := &r.naks[i]; n.valid && n.psn == psn {
+		if n := &r.naks[i]; n.valid && !n.acted && n.psn == psn {
 			return n
 		}
 	}

@@ -186,7 +186,7 @@ func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
 	b := f.bad()
 	b.reordered++
 	hi := psnAdd(p.PSN, n)
-	r.nak.seen(p.PSN, hi)
+	r.nak().seen(p.PSN, hi)
 	late := p.Time - r.gap
 	if r.gap == 0 {
 		late = 0
@@ -228,7 +228,7 @@ func (t *Tracker) accept(f *flow, p *Packet, op *operation, n uint32) {
 	hi := psnAdd(p.PSN, n)
 	isNew := psnDiff(p.PSN, s.max) >= 0
 	if s.rec != nil {
-		s.rec.nak.seen(p.PSN, hi)
+		s.rec.nak().seen(p.PSN, hi)
 	}
 	if isNew {
 		if s.rec != nil {

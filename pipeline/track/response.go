@@ -13,6 +13,10 @@ type responses struct {
 	missing spans  // jumped over in this pass
 	unseen  spans  // jumped over and in no pass seen
 	time    int64  // of the last one
+	// Responses came late in this pass: [lateLo, lateHi) holds them and what
+	// overtook them.
+	late           bool
+	lateLo, lateHi uint32
 }
 
 // maxOwed bounds the READs and atomics that are waited for. Of those that are
@@ -131,10 +135,14 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 				b.responses.LostBeforeTap += uint64(m.len())
 			}
 		}
-		r.missing, r.again = r.missing[:0], false
+		r.missing, r.again, r.late = r.missing[:0], false, false
 		r.pos = next
 	case r.unseen.has(p.PSN): // others have overtaken it
 		f.bad().reordered++
+		if !r.late {
+			r.late, r.lateLo = true, p.PSN
+		}
+		r.lateHi = r.pos
 		t.emit(f, p, record.Reorder{PSN: p.PSN, Behind: uint32(psnDiff(r.pos, next))})
 	}
 	if psnDiff(p.PSN, r.max) >= 0 {
@@ -249,6 +257,8 @@ func (s *stream) waitsFor(psn uint32) bool {
 // goneResponses are the responses that a step back gives up.
 type goneResponses struct {
 	before bool
+	seen   bool // the tap saw the response
+	late   bool // nothing is lost, they came in the wrong order
 	after  uint64
 }
 
@@ -269,8 +279,12 @@ func (t *Tracker) responsesGone(f *flow, p *Packet, op *operation) (gone goneRes
 	switch i := s.owedAt(p.PSN); {
 	case i < 0 && psnDiff(p.PSN, r.max) < 0,
 		i >= 0 && psnDiff(p.PSN, r.max) < 0 && !r.unseen.has(p.PSN):
-		gone.after = 1 // the tap saw that response
-	case i >= 0 && p.PSN == s.owedFrom(r.pos) && s.seenInPass(p.PSN) && !(s.rec.nak.valid && s.rec.nak.psn == p.PSN):
+		if r.late && psnDiff(p.PSN, r.lateLo) >= 0 && psnDiff(p.PSN, r.lateHi) < 0 {
+			gone.late = true
+			return gone
+		}
+		gone.after, gone.seen = 1, true
+	case i >= 0 && p.PSN == s.owedFrom(r.pos) && s.seenInPass(p.PSN) && !(s.rec.nak().valid && s.rec.nak().psn == p.PSN):
 		// Where the responses stand: the request or a response is lost, one
 		// of them.
 		gone.after = 1

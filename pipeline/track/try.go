@@ -32,14 +32,16 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	from := s.trueStart(p)
 	try := &record.Try{PSN: from, From: s.pos, Max: s.max, Silence: p.Time - s.last, Opcode: p.Opcode.String()}
 	lost := s.lostFrom(from)
-	try.Cause, try.React, try.HasReact = t.cause(f, p, op, from)
-	if try.Cause == record.CauseTimeout && try.Silence > minTimeout && !(r.nak.valid && r.nak.pass == s.passes) {
+	nak := r.nak()
+	why := t.cause(f, p, op, from)
+	try.Cause, try.React, try.HasReact = why.cause, why.react, why.has
+	if try.Cause == record.CauseTimeout && try.Silence > minTimeout && !(nak.valid && nak.pass == s.passes) {
 		s.learnTimeout(try.Silence)
 	}
 	responses := t.responsesGone(f, p, op)
-	try.Place = t.place(f, try, from, lost || responses.before, responses.after > 0)
+	try.Place = t.place(f, try, from, why.nak, lost, responses)
 	try.LostAfter = responses.after
-	if r.nak.valid && r.nak.pass == s.passes && r.nak.after {
+	if nak.valid && nak.pass == s.passes && nak.after {
 		try.LostAfter++
 	}
 	b.tries[try.Cause]++
@@ -75,8 +77,8 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 			r.epTime = p.Time - try.Silence
 		}
 		b.episodes++
-		if r.nak.valid && r.sign != 0 && r.nak.time >= r.sign {
-			detect := r.nak.time - r.sign
+		if nak.valid && r.sign != 0 && nak.time >= r.sign {
+			detect := nak.time - r.sign
 			r.episode.Detect = &detect
 		}
 	}
@@ -85,8 +87,7 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	}
 	r.episode.Tries++
 	try.Number = r.episode.Tries
-	r.try, r.tryTime, r.tryMax, r.lead = try, p.Time, s.max, tryLead{frame: p.ref(), open: true, whole: r.whole}
-	r.whole = false
+	r.try, r.tryTime, r.tryMax, r.lead = try, p.Time, s.max, tryLead{frame: p.ref(), open: true, whole: why.whole}
 	if try.Cause == record.CauseUnknown && len(r.unheard) < maxUnheard {
 		r.unheard = append(r.unheard, unheard{try, r.episode})
 	}
@@ -98,12 +99,16 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 }
 
 // trueStart is where the requester began again: at what the last NAK names,
-// where that was not seen since, even if p, beyond it, is the first that the
-// tap sees.
+// where that was not seen since, or is still what the responder waits for, even
+// if p, beyond it, is the first that the tap sees.
 func (s *stream) trueStart(p *Packet) uint32 {
-	r := s.rec
-	if r.nak.open && psnDiff(r.nak.psn, p.PSN) < 0 && psnDiff(r.nak.psn, s.ackedOr(s.start)) >= 0 {
-		return r.nak.psn
+	n := s.rec.nak()
+	switch {
+	case !n.valid || psnDiff(n.psn, p.PSN) >= 0 || psnDiff(n.psn, s.ackedOr(s.start)) < 0:
+	case n.open:
+		return n.psn
+	case s.hasAcked && s.acked == n.psn && (s.resp == nil || psnDiff(s.resp.max, n.psn) <= 0):
+		return n.psn
 	}
 	return p.PSN
 }
@@ -157,51 +162,66 @@ func (s *stream) lostFrom(psn uint32) bool {
 	return any
 }
 
-// cause is why the requester went back to psn, and for a reaction how long
-// after what it reacted to.
-func (t *Tracker) cause(f *flow, p *Packet, op *operation, psn uint32) (record.Cause, int64, bool) {
+// reaction is why the requester went back.
+type reaction struct {
+	cause record.Cause
+	react int64 // ns after what it reacted to, where has
+	has   bool
+	nak   *nakSeen // that it acted on
+	whole bool     // from the first packet of the message, ahead of what nak names
+}
+
+// cause is why the requester went back to psn.
+func (t *Tracker) cause(f *flow, p *Packet, op *operation, psn uint32) reaction {
 	s := &f.req
 	r := s.rec
 	if r.rnr.valid && r.rnr.pass == s.passes && r.rnr.psn == psn {
-		return record.CauseRNR, p.Time - r.rnr.time - r.rnr.wait, true
+		return reaction{cause: record.CauseRNR, react: p.Time - r.rnr.time - r.rnr.wait, has: true}
 	}
 	half := t.halfTimeout(f)
 	if n := r.nakFor(psn); n != nil && p.Time-n.time <= half {
-		n.valid = false
-		return record.CauseNak, p.Time - n.time, true
+		n.acted = true
+		return reaction{cause: record.CauseNak, react: p.Time - n.time, has: true, nak: n}
 	}
-	if n := &r.nak; n.valid && n.pass == s.passes && p.Time-n.time <= half && psnDiff(psn, n.psn) < 0 && op.begins() {
-		s.rec.whole = true // from the beginning of the message
-		return record.CauseNak, p.Time - n.time, true
+	if n := r.nak(); n.valid && n.pass == s.passes && p.Time-n.time <= half && psnDiff(psn, n.psn) < 0 && op.begins() {
+		return reaction{cause: record.CauseNak, react: p.Time - n.time, has: true, nak: n, whole: true}
 	}
 	if r.beyond.valid && r.beyond.pass == s.passes && r.beyond.psn == psn && p.Time-r.beyond.time <= half {
-		return record.CauseRead, p.Time - r.beyond.time, true
+		return reaction{cause: record.CauseRead, react: p.Time - r.beyond.time, has: true}
 	}
 	if x := s.resp; x != nil && op.class == classOwing && psnDiff(x.max, psnAdd(psn, 1)) > 0 && p.Time-x.time <= half {
-		return record.CauseRead, p.Time - x.time, true // it went by here, and got lost behind the tap
+		return reaction{cause: record.CauseRead, react: p.Time - x.time, has: true} // it went by here, and got lost behind the tap
 	}
 	if s.heard {
-		return record.CauseTimeout, 0, false
+		return reaction{cause: record.CauseTimeout}
 	}
-	return record.CauseUnknown, 0, false
+	return reaction{cause: record.CauseUnknown}
 }
 
-// place is where the packets of the ended pass went.
-func (t *Tracker) place(f *flow, try *record.Try, psn uint32, lostBefore, lostAfter bool) record.Place {
+// place is where the packets of the ended pass went. nak is what the requester
+// acted on, lost says that packets were missing from psn on.
+func (t *Tracker) place(f *flow, try *record.Try, psn uint32, nak *nakSeen, lost bool, responses goneResponses) record.Place {
 	s := &f.req
-	r := s.rec
+	last := s.rec.nak()
+	inPass := last.valid && last.pass == s.passes
 	switch {
 	case try.Cause == record.CauseRNR:
 		return record.Refused
-	case lostBefore:
+	case lost || responses.before:
 		return record.BeforeTap
-	case lostAfter || r.nak.valid && r.nak.pass == s.passes && r.nak.psn == psn && r.nak.after:
+	case nak != nil && nak.late || responses.late:
+		return record.PlaceUnknown // nothing was lost
+	case nak != nil && nak.after || inPass && last.psn == psn && last.after:
+		return record.AfterTap
+	case responses.seen:
+		return record.Answer
+	case responses.after > 0:
 		return record.AfterTap
 	case !s.heard:
 		return record.PlaceUnknown
 	case s.hasAcked && psnDiff(s.acked, psn) > 0:
 		return record.Answer
-	case r.nak.valid && r.nak.pass == s.passes && psnDiff(r.nak.psn, try.From) >= 0:
+	case inPass && psnDiff(last.psn, try.From) >= 0:
 		return record.BeforeTap // the NAK names what the tap has not seen
 	case try.Cause == record.CauseTimeout && s.inMessage && uint32(psnDiff(try.From, s.ackedOr(s.start))) < s.peak:
 		return record.BeforeTap // it broke off in the middle of a message
