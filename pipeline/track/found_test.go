@@ -51,8 +51,8 @@ type flowKey struct {
 // the order of time.
 func flows(r *pipeline.Result) map[flowKey][]*flowFound {
 	all := make(map[flowKey][]*flowFound)
-	for i := range r.Sessions {
-		s := &r.Sessions[i]
+	for i := range r.Sessions.Len() {
+		s := r.Sessions.At(i)
 		add := func(from, to record.Endpoint, d *record.Direction, stream uint8) {
 			if d.Packets == 0 && d.Duplicates == (record.Duplicates{}) {
 				return
