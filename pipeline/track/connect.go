@@ -72,7 +72,7 @@ func (t *Tracker) register(c *connection, from, to *record.Endpoint, ref record.
 	if f == nil {
 		return
 	}
-	if f.first.Time < c.conn.First.Time && f.life.conn != c {
+	if f.first.time < c.conn.First.Time && f.life.conn != c {
 		t.retire(f, "new_life")
 		return
 	}

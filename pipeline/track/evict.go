@@ -40,7 +40,7 @@ func (t *Tracker) makeRoom() {
 			}
 			return 1
 		}
-		return cmp.Compare(a.lastFrame.Time, b.lastFrame.Time)
+		return cmp.Compare(a.last.time, b.last.time)
 	})
 	lives := make(map[*life]bool)
 	for _, f := range out[:min(n, len(out))] {
@@ -73,9 +73,9 @@ func (t *Tracker) forget(f *flow, lives map[*life]bool) {
 		f.gone = true
 		t.lives[f.key()]++
 	}
-	if f.source != nil {
-		if f.source.flows--; f.source.flows == 0 {
-			delete(t.sources, f.source.key)
+	if m := f.more; m != nil && m.source != nil {
+		if m.source.flows--; m.source.flows == 0 {
+			delete(t.sources, m.source.key)
 		}
 	}
 	t.name(f)

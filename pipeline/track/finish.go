@@ -59,10 +59,10 @@ func (r sessionRow) first() record.FrameRef {
 	if r.f == nil {
 		return r.s.First
 	}
-	if g := r.f.peer; g != nil && g.first.Before(r.f.first) {
-		return g.first
+	if g := r.f.peer; g != nil && g.first.before(r.f.first) {
+		return g.first.ref()
 	}
-	return r.f.first
+	return r.f.first.ref()
 }
 
 func (r sessionRow) make(t *Tracker) *record.Session {
@@ -135,7 +135,7 @@ func (t *Tracker) gaveUp(f *flow) {
 	if l.rnr {
 		why = "rnr_exhausted"
 	}
-	t.emitAt(f, f.lastFrame, record.Failed{Why: why})
+	t.emitAt(f, f.last.ref(), record.Failed{Why: why})
 	f.life.state, f.life.failed = record.StateFailed, f
 }
 
@@ -204,18 +204,18 @@ func (t *Tracker) session(f *flow) record.Session {
 	s := record.Session{
 		ID: f.sessionName(), Service: f.service, Version: f.version, VNI: f.vni, HasVNI: f.hasVNI, Incarnation: l.incarnation,
 		A: a, B: b, Pairing: record.Pairing{Method: l.method, Confidence: l.confidence}, State: l.state,
-		CM: l.cm(), First: f.first, Last: f.lastFrame,
+		CM: l.cm(), First: f.first.ref(), Last: f.last.ref(),
 	}
 	direction(&s.AToB, f)
 	if g := f.peer; g != nil {
 		direction(&s.BToA, g)
 		s.AToB.CNPsReceived = g.cnps()
 		s.BToA.CNPsReceived = f.cnps()
-		if g.first.Before(s.First) {
-			s.First = g.first
+		if first := g.first.ref(); first.Before(s.First) {
+			s.First = first
 		}
-		if s.Last.Before(g.lastFrame) {
-			s.Last = g.lastFrame
+		if last := g.last.ref(); s.Last.Before(last) {
+			s.Last = last
 		}
 		if s.Service == record.ServiceUnknown {
 			s.Service = g.service
@@ -292,13 +292,24 @@ func vantage(fs ...*flow) record.Vantage {
 func direction(d *record.Direction, f *flow) {
 	s := &f.req
 	d.Packets, d.WireBytes, d.PayloadBytes, d.GoodputBytes = f.packets, f.bytes, f.payload, f.goodput
-	d.First, d.Last = f.first.Time, f.lastFrame.Time
+	d.First, d.Last = f.first.time, f.last.time
 	d.Messages = record.Messages{Sent: s.sent, Completed: s.completed}
 	d.Acks = f.acks
-	d.ECN = f.ecn
-	d.DSCP = append([]record.DSCPCount{f.dscp}, f.moreDSCP...)
-	d.SourcePort, d.PortChanges = f.port, uint64(f.portChanges)
-	d.Truncated = f.truncated
+	d.ECN = [4]uint64{f.packets - f.marks[0] - f.marks[1] - f.marks[2], f.marks[0], f.marks[1], f.marks[2]}
+	d.SourcePort = f.port
+	same := f.packets
+	if m := f.more; m != nil {
+		d.PortChanges, d.Truncated = m.portChanges, m.truncated
+		for _, c := range m.dscp {
+			same -= c.Packets
+		}
+	}
+	if same > 0 {
+		d.DSCP = append(d.DSCP, record.DSCPCount{DSCP: f.dscp, Packets: same})
+	}
+	if m := f.more; m != nil {
+		d.DSCP = append(d.DSCP, m.dscp...)
+	}
 	d.PeakPackets, d.PeakBytes = uint64(s.peak), s.peakBytes
 	if b := f.trouble; b != nil {
 		d.Naks, d.RNRNaks = b.naks, b.rnrNaks
@@ -309,7 +320,7 @@ func direction(d *record.Direction, f *flow) {
 		d.ICRCBad, d.ProtocolErrors = b.icrcBad, b.errors
 		d.NakReaction = b.reaction
 	}
-	if f.source != nil && f.source.destinations > 1 {
+	if m := f.more; m != nil && m.source != nil && m.source.destinations > 1 {
 		d.Lost.BeforeTap = 0
 	}
 	if l := f.lat; l != nil {

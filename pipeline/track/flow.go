@@ -20,37 +20,64 @@ type flow struct {
 	hasVNI   bool
 	ud       bool
 	service  record.Service
-	gone     bool // closed, or replaced by a new life
-	orphan   bool // its peer is gone
-	requests bool // it carries requests
-	answers  bool // it carries answers
+	gone     bool  // closed, or replaced by a new life
+	orphan   bool  // its peer is gone
+	requests bool  // it carries requests
+	answers  bool  // it carries answers
+	dscp     uint8 // of the first packet
+	port     uint16
 
 	peer           *flow
 	hall           *hall // packets that wait for the pairing, nil where none do
 	packets, bytes uint64
 	payload        uint64
-	lastFrame      record.FrameRef
-	ecn            [4]uint64
-	dscp           record.DSCPCount // of the first packet's
-	port           uint16
+	last           frameRef
+	marks          [3]uint64 // packets by ECN codepoint, from ECT(1) on
 	req            stream
 
-	goodput     uint64
-	acks        uint64
-	truncated   uint64
-	portChanges uint32
-	moreDSCP    []record.DSCPCount
-	trouble     *trouble
-	lat         *latencies
+	goodput uint64
+	acks    uint64
+	more    *more
+	trouble *trouble
+	lat     *latencies
 
 	life      *life
 	group     *group // of both addresses, while the peer is not known
 	place     int32  // among the group's flows
 	slot      int32  // among all flows, -1 once it is forgotten
 	firstPort uint16 // by which the group finds it
-	hash      uint64
-	first     record.FrameRef
-	source    *udSource
+	first     frameRef
+}
+
+// frameRef is a record.FrameRef in less memory: the input is below 2^24.
+type frameRef struct {
+	time, offset int64
+	number       uint64 // and in the upper 24 bits the input
+}
+
+func refOf(p *Packet) frameRef {
+	return frameRef{p.Time, p.Offset, p.Number&(1<<40-1) | uint64(p.Input)<<40}
+}
+
+func (r frameRef) ref() record.FrameRef {
+	return record.FrameRef{Time: r.time, Offset: r.offset, Number: r.number & (1<<40 - 1), Input: int32(r.number >> 40)}
+}
+
+func (r frameRef) before(o frameRef) bool { return r.ref().Before(o.ref()) }
+
+// more is what few flows have.
+type more struct {
+	dscp        []record.DSCPCount // other than that of the first packet
+	truncated   uint64
+	portChanges uint64
+	source      *udSource
+}
+
+func (f *flow) extra() *more {
+	if f.more == nil {
+		f.more = new(more)
+	}
+	return f.more
 }
 
 // life is what both directions of a session share.
@@ -129,31 +156,31 @@ func (f *flow) count(p *Packet) {
 	f.packets++
 	f.bytes += uint64(p.WireLen)
 	f.payload += uint64(p.Payload)
-	f.lastFrame = p.ref()
-	f.ecn[p.TOS&3]++
+	f.last = refOf(p)
+	if ecn := p.TOS & 3; ecn != 0 {
+		f.marks[ecn-1]++
+	}
 	if p.SrcPort != f.port {
 		f.port = p.SrcPort
-		f.portChanges++
+		f.extra().portChanges++
 	}
 	if p.is(truncated) {
-		f.truncated++
+		f.extra().truncated++
 	}
-	if dscp := p.TOS >> 2; dscp == f.dscp.DSCP {
-		f.dscp.Packets++
-	} else {
-		f.countDSCP(dscp)
+	if dscp := p.TOS >> 2; dscp != f.dscp {
+		f.extra().countDSCP(dscp)
 	}
 }
 
 // countDSCP counts a packet whose DSCP is not that of the first.
-func (f *flow) countDSCP(dscp uint8) {
-	for i := range f.moreDSCP {
-		if f.moreDSCP[i].DSCP == dscp {
-			f.moreDSCP[i].Packets++
+func (m *more) countDSCP(dscp uint8) {
+	for i := range m.dscp {
+		if m.dscp[i].DSCP == dscp {
+			m.dscp[i].Packets++
 			return
 		}
 	}
-	f.moreDSCP = append(f.moreDSCP, record.DSCPCount{DSCP: dscp, Packets: 1})
+	m.dscp = append(m.dscp, record.DSCPCount{DSCP: dscp, Packets: 1})
 }
 
 // stream is a requester's PSN space: its requests, and what the answers say of

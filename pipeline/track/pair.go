@@ -207,26 +207,28 @@ func (f *flow) key() lifeKey {
 
 func (t *Tracker) newFlow(p *Packet) *flow {
 	f := &flow{
-		hash: p.hash, src: p.Src, dst: p.Dst, qpn: p.DestQP, srcQP: p.SrcQP, vni: p.VNI, kind: p.Kind,
-		version: p.Version, hasVNI: p.is(hasVNI), ud: p.is(hasDETH), first: p.ref(), port: p.SrcPort,
-		dscp: record.DSCPCount{DSCP: p.TOS >> 2},
+		src: p.Src, dst: p.Dst, qpn: p.DestQP, srcQP: p.SrcQP, vni: p.VNI, kind: p.Kind,
+		version: p.Version, hasVNI: p.is(hasVNI), ud: p.is(hasDETH), first: refOf(p), port: p.SrcPort,
+		dscp: p.TOS >> 2,
 	}
 	f.life = &life{began: f, incarnation: 1}
 	if len(t.lives) > 0 {
 		f.life.incarnation += t.lives[f.key()]
 	}
 	t.makeRoom()
-	t.flows.put(f.hash, f)
+	t.flows.put(p.hash, f)
 	t.keep(f)
 	if f.ud {
 		f.service = record.UD
 		key := sourceKey{f.src, f.srcQP, f.vni}
-		if f.source = t.sources[key]; f.source == nil {
-			f.source = &udSource{key: key}
-			t.sources[key] = f.source
+		source := t.sources[key]
+		if source == nil {
+			source = &udSource{key: key}
+			t.sources[key] = source
 		}
-		f.source.destinations++
-		f.source.flows++
+		source.destinations++
+		source.flows++
+		f.extra().source = source
 		return f
 	}
 	g := f.groupKey()
@@ -421,7 +423,7 @@ func (t *Tracker) pair(f, g *flow, method record.PairingMethod, confidence float
 	t.leaveGroup(g)
 	f.peer, g.peer = g, f
 	a, b := f, g
-	if g.first.Before(f.first) {
+	if g.first.before(f.first) {
 		a, b = g, f
 	}
 	l := a.life

@@ -17,6 +17,18 @@ func flowHash(p *Packet) uint64 {
 	return mix(h^uint64(p.SrcQP)<<40, uint64(p.DestQP)|uint64(p.VNI)<<24|uint64(p.flags&(hasVNI|hasDETH))<<48|uint64(p.Kind)<<56|uint64(p.Version)<<60)
 }
 
+// hash is that of the flow's packets.
+func (f *flow) hash() uint64 {
+	p := Packet{Src: f.src, Dst: f.dst, DestQP: f.qpn, SrcQP: f.srcQP, VNI: f.vni, Kind: f.kind, Version: f.version}
+	if f.hasVNI {
+		p.flags |= hasVNI
+	}
+	if f.ud {
+		p.flags |= hasDETH
+	}
+	return flowHash(&p)
+}
+
 // is says whether p belongs to the flow.
 func (f *flow) is(p *Packet) bool {
 	return f.qpn == p.DestQP && f.src == p.Src && f.dst == p.Dst && f.vni == p.VNI && f.kind == p.Kind &&
@@ -78,8 +90,11 @@ func (t *table) place(s slot) {
 
 // remove takes f out and closes the gap that it leaves.
 func (t *table) remove(f *flow) {
+	if len(t.slots) == 0 {
+		return
+	}
 	mask := uint64(len(t.slots) - 1)
-	i := f.hash & mask
+	i := f.hash() & mask
 	for t.slots[i].f != f {
 		if t.slots[i].f == nil {
 			return

@@ -198,7 +198,9 @@ func (t *Tracker) another(f *flow, p *Packet, op *operation) *flow {
 	f.packets--
 	f.bytes -= uint64(p.WireLen)
 	f.payload -= uint64(p.Payload)
-	f.ecn[p.TOS&3]--
+	if ecn := p.TOS & 3; ecn != 0 {
+		f.marks[ecn-1]--
+	}
 	t.retire(f, "new_life")
 	g := t.newFlow(p)
 	t.emit(g, p, record.NewSession{Why: "psn_jump"})
@@ -220,7 +222,7 @@ func (t *Tracker) retire(f *flow, why string) {
 	}
 	if f.life.state == record.StateOpen {
 		f.life.state = record.StateClosed
-		t.emitAt(f, f.lastFrame, record.Closed{Why: why})
+		t.emitAt(f, f.last.ref(), record.Closed{Why: why})
 	}
 }
 
