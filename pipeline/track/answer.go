@@ -33,7 +33,7 @@ func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
 		g.goodput += responsePayload(p, op)
 		return
 	}
-	s := &f.req
+	s := f.req
 	if !s.heard {
 		s.heard = true
 		t.nowHeard(f)
@@ -72,7 +72,7 @@ func responsePayload(p *Packet, op *operation) uint64 {
 
 // acknowledge takes everything below upTo as received.
 func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
-	s := &f.req
+	s := f.req
 	if s.rec != nil && s.rec.echo.try != nil {
 		t.answered(f, upTo)
 	}
@@ -120,7 +120,7 @@ func (s *stream) learnSelective(upTo uint32) {
 // PSN that it has: below the old maximum, something between was lost on the
 // way to it; the old maximum, once for each duplicate, nothing was.
 func (t *Tracker) answered(f *flow, upTo uint32) {
-	s := &f.req
+	s := f.req
 	e := &s.rec.echo
 	if e.try == nil || psnDiff(upTo, e.from) <= 0 {
 		return
@@ -156,7 +156,7 @@ func (t *Tracker) movePlace(f *flow, e *echo, place record.Place) {
 // captureLost counts the PSNs that no pass showed and that are acknowledged
 // all the same.
 func (t *Tracker) captureLost(f *flow, p *Packet) {
-	s := &f.req
+	s := f.req
 	r := s.rec
 	for len(r.unseen) > 0 && psnDiff(r.unseen[0].lo, s.acked) < 0 {
 		u := r.unseen[0]
@@ -204,7 +204,7 @@ func (s *stream) packetsIn(u span) uint32 {
 
 // nak takes a NAK of any code.
 func (t *Tracker) nak(f *flow, p *Packet) {
-	s := &f.req
+	s := f.req
 	t.acknowledge(f, p, p.PSN)
 	code := p.Syndrome.Code()
 	ev := record.Nak{Code: nakNames[min(int(code), len(nakNames)-1)], PSN: p.PSN}
@@ -260,7 +260,7 @@ func (s *stream) seenInPass(psn uint32) bool {
 var nakNames = [...]string{"sequence", "invalid_request", "remote_access", "remote_operational", "invalid_rd_request", "reserved"}
 
 func (t *Tracker) rnrNak(f *flow, p *Packet) {
-	s := &f.req
+	s := f.req
 	t.acknowledge(f, p, p.PSN)
 	r := s.recovery()
 	wait := int64(p.Syndrome.RNRTimer())

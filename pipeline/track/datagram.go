@@ -23,7 +23,7 @@ type sourceKey struct {
 // UD: what is missing is missing, and whether the network or the mirror lost
 // it can't be told.
 func (t *Tracker) unanswered(f *flow, p *Packet, op *operation) {
-	s := &f.req
+	s := f.req
 	switch {
 	case p.Copy != NoCopy:
 		t.copied(f, p)

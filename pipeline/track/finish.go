@@ -91,7 +91,7 @@ func (t *Tracker) settle(f *flow) {
 		}
 	}
 	t.settleCopies(f)
-	s := &f.req
+	s := f.req
 	r := s.rec
 	if r == nil {
 		return
@@ -120,7 +120,7 @@ func (t *Tracker) settleCopies(f *flow) {
 // gaveUp looks whether the requester stopped for good while it sent the same
 // packet again and again.
 func (t *Tracker) gaveUp(f *flow) {
-	s := &f.req
+	s := f.req
 	r := s.rec
 	l := &r.last
 	if l.n < 2 || l.spacing == 0 || 2*(t.now-s.last) < 5*l.spacing {
@@ -290,7 +290,7 @@ func vantage(fs ...*flow) record.Vantage {
 
 // direction fills in what f's sender sent.
 func direction(d *record.Direction, f *flow) {
-	s := &f.req
+	s := f.req
 	d.Packets, d.WireBytes, d.PayloadBytes, d.GoodputBytes = f.packets, f.bytes, f.payload, f.goodput
 	d.First, d.Last = f.first.time, f.last.time
 	d.Messages = record.Messages{Sent: s.sent, Completed: s.completed}

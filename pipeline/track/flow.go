@@ -33,7 +33,7 @@ type flow struct {
 	payload        uint64
 	last           frameRef
 	marks          [3]uint64 // packets by ECN codepoint, from ECT(1) on
-	req            stream
+	req            *stream   // &noStream where it has sent no request
 
 	goodput uint64
 	acks    uint64
@@ -182,6 +182,10 @@ func (m *more) countDSCP(dscp uint8) {
 	}
 	m.dscp = append(m.dscp, record.DSCPCount{DSCP: dscp, Packets: 1})
 }
+
+// noStream is the stream of flows that have sent no request. It is not written
+// to.
+var noStream stream
 
 // stream is a requester's PSN space: its requests, and what the answers say of
 // them.

@@ -75,7 +75,7 @@ func (t *Tracker) fillMessage(s *stream, p *Packet, n uint32) {
 // complete closes the messages below upTo that answers have completed: with
 // responses, the READs and atomics among them too.
 func (t *Tracker) complete(f *flow, p *Packet, upTo uint32, responses bool) {
-	s := &f.req
+	s := f.req
 	done := 0
 	for i := range s.messages {
 		m := &s.messages[i]
@@ -121,7 +121,7 @@ func (s *stream) dropSamples(psn uint32) {
 
 // sampleUpTo takes the latency of the packets up to psn.
 func (t *Tracker) sampleUpTo(f *flow, p *Packet, psn uint32) {
-	s := &f.req
+	s := f.req
 	for len(s.samples) > 0 && psnDiff(s.samples[0].psn, psn) <= 0 {
 		f.latencies().ack.Add(p.Time - s.samples[0].time)
 		s.samples = s.samples[:copy(s.samples, s.samples[1:])]

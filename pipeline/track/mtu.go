@@ -42,7 +42,7 @@ func (s *stream) unsureRead() bool { return s.guessed }
 // readWidth is how many PSNs a request takes. Before that, where the last
 // request is a READ of unknown width, this request's PSN tells it.
 func (t *Tracker) readWidth(f *flow, p *Packet, op *operation) uint32 {
-	s := &f.req
+	s := f.req
 	if s.guessed && len(s.owed) > 0 {
 		o := &s.owed[len(s.owed)-1]
 		if took := psnDiff(p.PSN, o.lo); took > 0 && p.PSN != s.pos {

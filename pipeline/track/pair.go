@@ -207,6 +207,7 @@ func (f *flow) key() lifeKey {
 
 func (t *Tracker) newFlow(p *Packet) *flow {
 	f := &flow{
+		req: &noStream,
 		src: p.Src, dst: p.Dst, qpn: p.DestQP, srcQP: p.SrcQP, vni: p.VNI, kind: p.Kind,
 		version: p.Version, hasVNI: p.is(hasVNI), ud: p.is(hasDETH), first: refOf(p), port: p.SrcPort,
 		dscp: p.TOS >> 2,

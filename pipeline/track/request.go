@@ -11,7 +11,7 @@ const newLifeJump = 1 << 16
 
 // request follows a request of f's sender.
 func (t *Tracker) request(f *flow, p *Packet, op *operation) {
-	s := &f.req
+	s := f.req
 	if p.Copy != NoCopy {
 		t.copied(f, p)
 		return
@@ -100,7 +100,7 @@ const (
 
 // skip notes the PSNs that p jumped over.
 func (t *Tracker) skip(f *flow, p *Packet, d uint32) {
-	s := &f.req
+	s := f.req
 	r := s.recovery()
 	lo, hi := s.pos, p.PSN
 	if psnDiff(s.max, lo) > 0 && hi == s.max && s.repeat {
@@ -134,7 +134,7 @@ func (t *Tracker) skip(f *flow, p *Packet, d uint32) {
 // behind judges a packet below the position. It returns false for one that
 // moves no position.
 func (t *Tracker) behind(f *flow, p *Packet, op *operation, n uint32, age idAge) bool {
-	s := &f.req
+	s := f.req
 	r := s.recovery()
 	switch {
 	case age == idUnknown && r.unseen.has(p.PSN) && !t.asked(f, p) && p.Time-r.gap < t.halfTimeout(f):
@@ -147,7 +147,7 @@ func (t *Tracker) behind(f *flow, p *Packet, op *operation, n uint32, age idAge)
 
 // asked says whether something that the tap saw asks for p to be sent again.
 func (t *Tracker) asked(f *flow, p *Packet) bool {
-	s := &f.req
+	s := f.req
 	r := s.rec
 	return r.nakFor(p.PSN) != nil ||
 		r.rnr.valid && r.rnr.psn == p.PSN && r.rnr.pass == s.passes ||
@@ -157,7 +157,7 @@ func (t *Tracker) asked(f *flow, p *Packet) bool {
 // settleGuess decides on the packets that came behind the position, now that
 // p follows them; it returns true where the position has moved.
 func (t *Tracker) settleGuess(f *flow, p *Packet, d int32) bool {
-	s := &f.req
+	s := f.req
 	r := s.rec
 	g := &r.guess
 	if d < 0 && p.PSN == g.hi && r.unseen.has(p.PSN) {
@@ -181,7 +181,7 @@ func (t *Tracker) settleGuess(f *flow, p *Packet, d int32) bool {
 
 // lateOriginal takes a packet that others overtook.
 func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
-	s := &f.req
+	s := f.req
 	r := s.recovery()
 	b := f.bad()
 	b.reordered++
@@ -224,7 +224,7 @@ func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
 
 // accept moves the position behind a request.
 func (t *Tracker) accept(f *flow, p *Packet, op *operation, n uint32) {
-	s := &f.req
+	s := f.req
 	hi := psnAdd(p.PSN, n)
 	isNew := psnDiff(p.PSN, s.max) >= 0
 	if s.rec != nil {
@@ -283,7 +283,7 @@ func (s *stream) ackedOr(psn uint32) uint32 {
 
 // again counts a request below the maximum.
 func (t *Tracker) again(f *flow, p *Packet, op *operation, n uint32) {
-	s := &f.req
+	s := f.req
 	r := s.recovery()
 	b := f.bad()
 	hi := psnAdd(p.PSN, n)

@@ -98,7 +98,7 @@ func (s *stream) eachOwed(lo, hi uint32, do func(lo, hi uint32)) {
 
 // response follows a READ or atomic response of g's sender to f's requests.
 func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
-	s := &f.req
+	s := f.req
 	if op.kind == record.Read && (op.part == partFirst || op.part == partMiddle) && p.Payload > s.readMTU {
 		s.learnMTU(p.Payload)
 	}
@@ -193,7 +193,7 @@ func (t *Tracker) unseenRead(f *flow, p *Packet, op *operation) {
 
 // skipResponses notes the responses from first on that p jumped over.
 func (t *Tracker) skipResponses(f *flow, p *Packet, first uint32) {
-	s := &f.req
+	s := f.req
 	r := s.resp
 	s.eachOwed(first, p.PSN, func(lo, hi uint32) {
 		r.missing.add(lo, hi)
@@ -213,7 +213,7 @@ func (t *Tracker) skipResponses(f *flow, p *Packet, first uint32) {
 
 // completeOwed closes what index i owes, if nothing of it is missing.
 func (t *Tracker) completeOwed(f *flow, p *Packet, i int) {
-	s := &f.req
+	s := f.req
 	o := s.owed[i]
 	if s.resp.unseen.overlap(o.lo, o.hi) > 0 {
 		return
@@ -265,7 +265,7 @@ type goneResponses struct {
 // responsesGone judges the responses that a READ or an atomic, sent again as
 // p, had before it.
 func (t *Tracker) responsesGone(f *flow, p *Packet, op *operation) (gone goneResponses) {
-	s := &f.req
+	s := f.req
 	r := s.resp
 	if r == nil || op.class != classOwing {
 		return gone

@@ -158,7 +158,9 @@ func (t *Tracker) process(f *flow, p *Packet) {
 	}
 	switch op.class {
 	case classRequest, classOwing:
-		f.requests = true
+		if f.requests = true; f.req == &noStream {
+			f.req = new(stream)
+		}
 		if service == record.UC || service == record.UD {
 			t.unanswered(f, p, op)
 			return
@@ -181,7 +183,7 @@ func (t *Tracker) process(f *flow, p *Packet) {
 // another begins a new life of f's QPN where p can't be of the one that is
 // under way, and returns its flow.
 func (t *Tracker) another(f *flow, p *Packet, op *operation) *flow {
-	s := &f.req
+	s := f.req
 	if !s.begun || !op.begins() || p.Copy != NoCopy || p.Corrupt {
 		return nil
 	}

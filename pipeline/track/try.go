@@ -11,7 +11,7 @@ const defaultHalfTimeout = 33_000_000
 // halfTimeout is how long, in nanoseconds, after a NAK a step back can still
 // be the answer to it.
 func (t *Tracker) halfTimeout(f *flow) int64 {
-	switch s := &f.req; {
+	switch s := f.req; {
 	case t.cfg.AckTimeout > 0:
 		return t.cfg.AckTimeout / 2
 	case f.life.cm() != nil && f.life.cm().AckTimeout > 0:
@@ -24,7 +24,7 @@ func (t *Tracker) halfTimeout(f *flow) int64 {
 
 // stepBack begins a new pass at p, and a try.
 func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
-	s := &f.req
+	s := f.req
 	r := s.recovery()
 	b := f.bad()
 	t.endTry(f, record.ModeUnknown)
@@ -173,7 +173,7 @@ type reaction struct {
 
 // cause is why the requester went back to psn.
 func (t *Tracker) cause(f *flow, p *Packet, op *operation, psn uint32) reaction {
-	s := &f.req
+	s := f.req
 	r := s.rec
 	if r.rnr.valid && r.rnr.pass == s.passes && r.rnr.psn == psn {
 		return reaction{cause: record.CauseRNR, react: p.Time - r.rnr.time - r.rnr.wait, has: true}
@@ -201,7 +201,7 @@ func (t *Tracker) cause(f *flow, p *Packet, op *operation, psn uint32) reaction 
 // place is where the packets of the ended pass went. nak is what the requester
 // acted on, lost says that packets were missing from psn on.
 func (t *Tracker) place(f *flow, try *record.Try, psn uint32, nak *nakSeen, lost bool, responses goneResponses) record.Place {
-	s := &f.req
+	s := f.req
 	last := s.rec.nak()
 	inPass := last.valid && last.pass == s.passes
 	switch {
@@ -231,7 +231,7 @@ func (t *Tracker) place(f *flow, try *record.Try, psn uint32, nak *nakSeen, lost
 
 // caughtUp ends the try whose pass has reached the old maximum.
 func (t *Tracker) caughtUp(f *flow, p *Packet) {
-	s := &f.req
+	s := f.req
 	r := s.rec
 	mode := record.GoBackN
 	switch {
@@ -314,7 +314,7 @@ func (t *Tracker) endEpisode(f *flow, now int64, recovered bool) {
 // which is why pauses with nothing outstanding are usual once there were a few
 // of the kind.
 func (t *Tracker) silence(f *flow, p *Packet) {
-	s := &f.req
+	s := f.req
 	gap := p.Time - max(s.last, s.lastAnswer)
 	if gap <= s.pause {
 		return
