@@ -3,6 +3,7 @@ package finding
 import (
 	"strconv"
 
+	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
@@ -124,11 +125,16 @@ func unanswered(f *Facts) []record.Finding {
 		}
 	}
 	var h hits
-	back := directions(f)
+	var back map[direction]bool
 	for st := range f.streams() {
-		visible := st.s.Pairing.Method == record.PairCM || back[direction{host(st.to()), host(st.from())}]
 		n := st.requests()
-		if st.s.State == record.StateUnanswered && visible && !done[st.s.ID] && (n >= minUnanswered || n > 0 && st.tries() > 0) {
+		if st.s.State != record.StateUnanswered || done[st.s.ID] || n == 0 || n < minUnanswered && st.tries() == 0 {
+			continue
+		}
+		if back == nil {
+			back = directions(f)
+		}
+		if st.s.Pairing.Method == record.PairCM || back[direction{st.to().Addr, st.from().Addr}] {
 			x := hit{stream: st, n: n, say: plural(n, "request packet"), more: record.Evidence{{Key: "packets", Value: n}}, first: st.s.First, has: true}
 			h = append(h, x)
 		}
@@ -147,14 +153,14 @@ func unanswered(f *Facts) []record.Finding {
 }
 
 // direction is from one host to another.
-type direction struct{ from, to string }
+type direction struct{ from, to decode.Addr }
 
 // directions are those that any packet took. Where both QPs are of one host
 // nothing tells them apart, and those are left out.
 func directions(f *Facts) map[direction]bool {
 	seen := make(map[direction]bool)
 	for st := range f.streams() {
-		if from, to := host(st.from()), host(st.to()); st.req.Packets > 0 && from != to {
+		if from, to := st.from().Addr, st.to().Addr; st.req.Packets > 0 && from != to {
 			seen[direction{from, to}] = true
 		}
 	}
@@ -181,7 +187,7 @@ func apart(f *Facts) (oneSided, unpaired hits) {
 	seen := directions(f)
 	for _, x := range lone {
 		switch {
-		case !seen[direction{host(x.to()), host(x.from())}]:
+		case !seen[direction{x.to().Addr, x.from().Addr}]:
 			oneSided = append(oneSided, x)
 		case x.s.State != record.StateUnanswered: // which is a finding of its own
 			unpaired = append(unpaired, x)

@@ -179,7 +179,7 @@ func manyDestinations(f *Facts) map[string]bool {
 func missing(f *Facts) []record.Finding {
 	var h hits
 	var sent uint64
-	many := manyDestinations(f)
+	var many map[string]bool
 	severity, elsewhere := record.Info, false
 	for st := range f.streams() {
 		n := st.req.Lost.BeforeTap
@@ -191,6 +191,9 @@ func missing(f *Facts) []record.Finding {
 			{Key: "service", Value: st.s.Service.String()}, {Key: "missing", Value: n}, {Key: "share", Value: share(n, all)},
 		})
 		sent += all
+		if many == nil {
+			many = manyDestinations(f)
+		}
 		if st.s.Service == record.UD && (many[endpoint(st.from())] || st.from().QPN <= 1 || 2*n > all) {
 			elsewhere = true
 		} else {

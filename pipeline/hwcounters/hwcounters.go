@@ -58,7 +58,7 @@ type Counter struct {
 func Counters() [NumCounters]Counter { return counters }
 
 var counters = [NumCounters]Counter{
-	SequenceNaks:     {"packet_seq_err", "rcvd_seq_err", false, true, "PSN sequence NAKs that came to this host"},
+	SequenceNaks:     {"packet_seq_err", "", false, true, "PSN sequence NAKs that came to this host. rxe's rcvd_seq_err is less: it leaves out those that acknowledge nothing new"},
 	Timeouts:         {"local_ack_timeout_err", "", false, true, "times that a requester here went back because its ACK timer ran out"},
 	ImpliedNaks:      {"implied_nak_seq_err", "", false, true, "times that a requester here went back because a READ response or atomic answer was missing"},
 	Retries:          {"", "completer_retry_err", false, true, "times that a requester here went back, RNR NAKs aside"},
