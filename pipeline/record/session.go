@@ -160,8 +160,9 @@ type Lost struct {
 
 // Duplicates are packets that were there twice.
 type Duplicates struct {
-	Capture uint64 // by the mirror
-	Network uint64
+	Capture  uint64 // by the mirror
+	Network  uint64
+	Requests uint64 // those of Network that are requests
 }
 
 // CM is what the connection manager's messages said of a session.
