@@ -110,7 +110,7 @@ func (t *Tracker) settle(f *flow) {
 func (t *Tracker) settleCopies(f *flow) {
 	if b := f.trouble; b != nil && b.duplicates.Network > 0 && 10*(b.duplicates.Network+b.duplicates.Capture) >= 9*f.packets {
 		b.duplicates.Capture += b.duplicates.Network
-		b.duplicates.Network, b.duplicates.Requests = 0, 0
+		b.duplicates.Network, b.requestCopies = 0, 0
 	}
 }
 
@@ -302,6 +302,7 @@ func direction(d *record.Direction, f *flow) {
 		d.Retransmitted, d.Wasted, d.ReadResponses = b.retransmitted, b.wasted, b.responses
 		d.Episodes, d.Tries, d.Places, d.Modes = b.episodes, b.tries, b.places, b.modes
 		d.Lost, d.Reordered, d.Undecided, d.Duplicates = b.lost, b.reordered, b.undecided, b.duplicates
+		d.DuplicateRequests = b.requestCopies
 		d.Silences, d.SilenceTime, d.RNRTime = b.silences, b.silenceTime, b.rnrTime
 		d.ICRCBad, d.ProtocolErrors = b.icrcBad, b.errors
 		d.NakReaction = b.reaction

@@ -88,6 +88,7 @@ type trouble struct {
 	reordered     uint64
 	undecided     uint64
 	duplicates    record.Duplicates
+	requestCopies uint64 // of them, requests that the network doubled
 	silences      uint64
 	silenceTime   int64
 	rnrTime       int64

@@ -211,7 +211,7 @@ func (t *Tracker) copied(f *flow, p *Packet) {
 	if p.Copy == CopyNetwork {
 		b.duplicates.Network++
 		if op, _ := operationOf(p.Opcode); op.class == classRequest || op.class == classOwing {
-			b.duplicates.Requests++
+			b.requestCopies++
 		}
 		t.emit(f, p, record.Duplicate{PSN: p.PSN, Network: true})
 		return
