@@ -19,7 +19,7 @@ func TestExpect(t *testing.T) {
 	one := record.Session{ID: "one", A: end(2, 0x11), B: end(1, 0x12)}
 	one.AToB.Tries = [record.NumCauses]uint64{record.CauseNak: 5, record.CauseRNR: 7, record.CauseRead: 2, record.CauseTimeout: 3}
 	one.AToB.Places[record.Answer] = 4
-	one.AToB.Duplicates = record.Duplicates{Capture: 100, Network: 1}
+	one.AToB.Duplicates, one.AToB.DuplicateRequests = record.Duplicates{Capture: 100, Network: 3}, 1
 	one.AToB.ICRCBad = 9
 	one.AToB.ECN[3] = 20
 	one.AToB.CNPsReceived = 6

@@ -88,17 +88,19 @@ type Direction struct {
 	Wasted        Amount // sent again although the tap had seen them in the pass before
 	ReadResponses ReadResponses
 
-	Episodes    uint64
-	Tries       [NumCauses]uint64
-	Places      [NumPlaces]uint64
-	Modes       [NumModes]uint64
-	Lost        Lost
-	Reordered   uint64
-	Undecided   uint64 // out of order, and nothing tells reordering from loss
-	Duplicates  Duplicates
-	Silences    uint64
-	SilenceTime int64 // ns, of the silences and of the waits before timeouts
-	RNRTime     int64 // ns, from RNR NAKs to the first packet sent again
+	Episodes   uint64
+	Tries      [NumCauses]uint64
+	Places     [NumPlaces]uint64
+	Modes      [NumModes]uint64
+	Lost       Lost
+	Reordered  uint64
+	Undecided  uint64 // out of order, and nothing tells reordering from loss
+	Duplicates Duplicates
+	// DuplicateRequests are those of Duplicates.Network that are requests.
+	DuplicateRequests uint64
+	Silences          uint64
+	SilenceTime       int64 // ns, of the silences and of the waits before timeouts
+	RNRTime           int64 // ns, from RNR NAKs to the first packet sent again
 
 	ECN          [4]uint64 // by decode.Packet.ECN
 	DSCP         []DSCPCount

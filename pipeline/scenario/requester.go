@@ -16,6 +16,9 @@ type message struct {
 	came  uint64 // packets that arrived, of a service without acknowledgements
 	// responses are those of a READ or an atomic that were captured, in order.
 	responses uint64
+	// seen is when a packet of it was captured first.
+	seen      int64
+	seenFrame uint64
 }
 
 func (m *message) last() uint64 { return m.first + m.psns - 1 }

@@ -83,8 +83,12 @@ func (st *stream) seenRequest(p *packet) {
 	}
 	now := stamp(st.sess.s.now)
 	seen.Requests++
-	if m := st.req.msgs[p.msg].truth; p.psn == m.first && m.Start == 0 {
-		m.Start, m.StartFrame = now, p.frame
+	m := st.req.msgs[p.msg]
+	if m.seen == 0 {
+		m.seen, m.seenFrame = now, p.frame
+	}
+	if p.psn == m.first && m.truth.Start == 0 {
+		m.truth.Start, m.truth.StartFrame = m.seen, m.seenFrame
 	}
 	if p.order < t.order {
 		seen.Late++

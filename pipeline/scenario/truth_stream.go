@@ -59,7 +59,7 @@ type MessageTruth struct {
 	LastPSN  uint32      `json:"last_psn"`
 	Packets  int         `json:"packets"` // requests: 1 for a READ
 	Done     bool        `json:"done"`    // completed, as the requester knows
-	// Start is when its first packet was seen at the tap, End when the answer
+	// Start is when it was first seen at the tap, if its first packet was, End when the answer
 	// that completes it was, of a READ the last response in order; 0 where that
 	// is not in the file.
 	Start      int64  `json:"start"`

@@ -30,6 +30,9 @@ func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
 		}
 	}
 	if f == nil || !f.req.begun {
+		if f != nil && p.Syndrome.Type() == decode.Nak && op.class == classAck {
+			t.early(f, p)
+		}
 		g.goodput += responsePayload(p, op)
 		return
 	}
@@ -42,6 +45,9 @@ func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
 	case op.class == classResponse:
 		t.response(g, f, p, op)
 	case p.Syndrome.Type() == decode.Ack:
+		if len(s.owed) > 0 {
+			s.jumpOwed(p)
+		}
 		t.acknowledge(f, p, psnAdd(p.PSN, 1))
 	case p.Syndrome.Type() == decode.RNRNak:
 		t.rnrNak(f, p)
@@ -61,6 +67,16 @@ func (s *stream) cameLate(f *flow, upTo uint32) {
 	n.after, n.late = false, true
 	f.bad().lost.AfterTap--
 	s.rec.latePass = s.passes + 1
+}
+
+// early takes a NAK that comes before any request: the capture began between
+// them.
+func (t *Tracker) early(f *flow, p *Packet) {
+	code := p.Syndrome.Code()
+	if code == decode.NakSequence {
+		f.ownStream().recovery().addNak(nakSeen{psn: p.PSN, time: p.Time, frame: p.ref(), valid: true})
+	}
+	t.emit(f, p, record.Nak{Code: nakNames[min(int(code), len(nakNames)-1)], PSN: p.PSN})
 }
 
 func responsePayload(p *Packet, op *operation) uint64 {
@@ -84,6 +100,9 @@ func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
 	}
 	if s.rec != nil {
 		s.cameLate(f, upTo)
+		if s.rec.guess.open && psnDiff(upTo, s.rec.guess.lo) > 0 {
+			t.settleLate(f)
+		}
 	}
 	s.waited = uint32(psnDiff(s.pos, s.ackedOr(s.start))) >= s.peak
 	s.hasAcked, s.acked = true, upTo
@@ -112,6 +131,9 @@ func (s *stream) learnSelective(upTo uint32) {
 	for len(r.soft) > 0 && psnDiff(r.soft[0].hi, upTo) <= 0 {
 		s.selective = true
 		r.soft = r.soft[:copy(r.soft, r.soft[1:])]
+	}
+	if len(r.gone) > 0 && r.gone.leftOut(upTo) {
+		s.selective = true
 	}
 }
 
@@ -166,11 +188,8 @@ func (t *Tracker) captureLost(f *flow, p *Packet) {
 		n := s.packetsIn(u)
 		r.unseen.remove(u.lo, u.hi)
 		r.missing.remove(u.lo, u.hi)
-		back := uint32(0)
-		r.gone = removeFrom(r.gone, u.lo, u.hi, func() { back++ })
-		if back > 0 { // gone back for, and what was sent again is not here either
-			f.bad().lost.BeforeTap += uint64(back)
-		}
+		// Some may be gone back for, and what was sent again is not here either.
+		f.bad().lost.BeforeTap += r.gone.drop(u.lo, u.hi)
 		f.bad().lost.Capture += uint64(n)
 		t.emit(f, p, record.CaptureLoss{Range: record.Range{First: u.lo, Last: (u.hi - 1) & psnMask}})
 	}
@@ -210,6 +229,10 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 	ev := record.Nak{Code: nakNames[min(int(code), len(nakNames)-1)], PSN: p.PSN}
 	if code != decode.NakSequence {
 		t.emit(f, p, ev)
+		if l := f.life; l.state == record.StateOpen && int(code) < len(nakNames)-1 { // both sides' QPs are in error now
+			l.state, l.failed = record.StateFailed, f
+			t.emit(f, p, record.Failed{Why: "nak", Code: ev.Code})
+		}
 		return
 	}
 	r := s.recovery()
@@ -217,6 +240,9 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 		ev.Refusal = true
 		t.emit(f, p, ev)
 		return
+	}
+	if r.guess.open && psnDiff(p.PSN, r.guess.lo) >= 0 && psnDiff(p.PSN, r.guess.hi) < 0 {
+		t.settleLate(f)
 	}
 	n := nakSeen{psn: p.PSN, pass: s.passes, time: p.Time, frame: p.ref(), valid: true, open: true}
 	switch last := r.nak(); {

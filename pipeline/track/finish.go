@@ -96,10 +96,7 @@ func (t *Tracker) settle(f *flow) {
 	if r == nil {
 		return
 	}
-	if r.guess.open {
-		r.guess.open = false
-		t.lateOriginal(f, &r.guess.first, (r.guess.hi-r.guess.lo)&psnMask, true)
-	}
+	t.settleLate(f)
 	t.gaveUp(f)
 	t.endTry(f, record.ModeUnknown)
 	f.bad().lost.BeforeTap += uint64(len(r.gone))
@@ -113,7 +110,7 @@ func (t *Tracker) settle(f *flow) {
 func (t *Tracker) settleCopies(f *flow) {
 	if b := f.trouble; b != nil && b.duplicates.Network > 0 && 10*(b.duplicates.Network+b.duplicates.Capture) >= 9*f.packets {
 		b.duplicates.Capture += b.duplicates.Network
-		b.duplicates.Network = 0
+		b.duplicates.Network, b.requestCopies = 0, 0
 	}
 }
 
@@ -316,6 +313,7 @@ func direction(d *record.Direction, f *flow) {
 		d.Retransmitted, d.Wasted, d.ReadResponses = b.retransmitted, b.wasted, b.responses
 		d.Episodes, d.Tries, d.Places, d.Modes = b.episodes, b.tries, b.places, b.modes
 		d.Lost, d.Reordered, d.Undecided, d.Duplicates = b.lost, b.reordered, b.undecided, b.duplicates
+		d.DuplicateRequests = b.requestCopies
 		d.Silences, d.SilenceTime, d.RNRTime = b.silences, b.silenceTime, b.rnrTime
 		d.ICRCBad, d.ProtocolErrors = b.icrcBad, b.errors
 		d.NakReaction = b.reaction

@@ -115,6 +115,7 @@ type trouble struct {
 	reordered     uint64
 	undecided     uint64
 	duplicates    record.Duplicates
+	requestCopies uint64 // of them, requests that the network doubled
 	silences      uint64
 	silenceTime   int64
 	rnrTime       int64
@@ -186,6 +187,14 @@ func (m *more) countDSCP(dscp uint8) {
 // noStream is the stream of flows that have sent no request. It is not written
 // to.
 var noStream stream
+
+// ownStream gives f a stream of its own, and returns it.
+func (f *flow) ownStream() *stream {
+	if f.req == &noStream {
+		f.req = new(stream)
+	}
+	return f.req
+}
 
 // stream is a requester's PSN space: its requests, and what the answers say of
 // them.

@@ -26,6 +26,9 @@ func (s *stream) newPacket(p *Packet, op *operation, n uint32) {
 		if len(s.messages) >= maxMessages {
 			s.messages = append(s.messages[:0], s.messages[maxMessages/4:]...)
 		}
+		if last >= 0 && !s.messages[last].ended { // its end is among what was jumped over
+			s.messages[last].ended, s.messages[last].hi = true, p.PSN
+		}
 		s.messages = append(s.messages, message{
 			lo: p.PSN, hi: hi, start: p.Time, cum: s.cum, kind: op.kind,
 			ended: op.ends(), partial: !op.begins(), owing: op.class == classOwing,
@@ -52,6 +55,9 @@ func (t *Tracker) fillMessage(s *stream, p *Packet, n uint32) {
 		i--
 	}
 	// Those before i begin at or below the packet.
+	if i > 0 && (op.begins() && psnDiff(s.messages[i-1].hi, p.PSN) > 0 || op.ends() && !op.begins()) {
+		s.messages[i-1].hi = p.PSN
+	}
 	switch {
 	case op.part == partOnly:
 		s.messages = slices.Insert(s.messages, i, message{lo: p.PSN, hi: hi, start: p.Time, kind: op.kind, ended: true, owing: op.class == classOwing, cum: s.cum})

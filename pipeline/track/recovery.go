@@ -6,10 +6,11 @@ import (
 
 // recovery is what a stream keeps from its first irregularity on.
 type recovery struct {
-	missing spans  // skipped in this pass
-	soft    spans  // of them, those that a selective repair may have left out
-	unseen  spans  // below the maximum, and in no pass seen
-	gone    []span // lost before the tap and gone back for, not yet sent again; may overlap
+	missing spans // skipped in this pass
+	soft    spans // of them, those that a selective repair may have left out
+	unseen  spans // below the maximum, and in no pass seen
+	early   spans // likewise, below the first PSN of the capture
+	gone    goneList
 
 	before passBefore
 	gap    int64 // when the oldest hole of this pass was opened, 0 without one
@@ -132,15 +133,6 @@ type beyondSeen struct {
 	time  int64
 	pass  uint32
 	valid bool
-}
-
-// guess is a packet below the position whose IP ID does not tell a late
-// original from a retransmission: what follows it does.
-type guess struct {
-	open   bool
-	lo, hi uint32
-	first  Packet // the first of them, for a step back after all
-	rest   uint32
 }
 
 // lastTries tells the tries of one PSN at the end of a stream.

@@ -29,7 +29,10 @@ func (t *Tracker) request(f *flow, p *Packet, op *operation) {
 	}
 	d := psnDiff(p.PSN, s.pos)
 	age := s.takeID(p, d)
-	if s.rec != nil && s.rec.guess.open && t.settleGuess(f, p, d) {
+	if s.rec != nil && s.rec.guess.open {
+		if t.settleGuess(f, p, d) {
+			return
+		}
 		d = psnDiff(p.PSN, s.pos)
 	}
 	switch {
@@ -54,49 +57,6 @@ func (s *stream) begin(p *Packet) {
 	s.start, s.pos, s.max, s.pass = p.PSN, p.PSN, p.PSN, p.PSN
 	s.last = p.Time
 }
-
-// takeID compares the packet's IP ID with the newest one, and says what that
-// makes of a packet that is d PSNs ahead of the position. IDs are usable where
-// they rise with the order in which packets are sent: one that is older with a
-// PSN that is not shows that they do not.
-func (s *stream) takeID(p *Packet, d int32) idAge {
-	if !p.is(hasID) {
-		return idUnknown
-	}
-	if !s.hasID {
-		s.id, s.hasID = p.ID, true
-		return idUnknown
-	}
-	usable := s.idSteps >= 3 && s.idFalls*8 <= s.idSteps
-	switch step := int16(p.ID - s.id); {
-	case step > 0:
-		s.id = p.ID
-		if s.idSteps < 255 {
-			s.idSteps++
-		} else if s.idFalls > 0 {
-			s.idFalls--
-		}
-		if usable {
-			return idNewer
-		}
-	case step < 0 && usable && (d < 0 || s.repeat):
-		return idOlder
-	default:
-		s.id = p.ID
-		if s.idFalls < 32 {
-			s.idFalls++
-		}
-	}
-	return idUnknown
-}
-
-type idAge uint8
-
-const (
-	idUnknown idAge = iota
-	idNewer
-	idOlder
-)
 
 // skip notes the PSNs that p jumped over.
 func (t *Tracker) skip(f *flow, p *Packet, d uint32) {
@@ -129,97 +89,6 @@ func (t *Tracker) skip(f *flow, p *Packet, d uint32) {
 			t.captureLost(f, p)
 		}
 	}
-}
-
-// behind judges a packet below the position. It returns false for one that
-// moves no position.
-func (t *Tracker) behind(f *flow, p *Packet, op *operation, n uint32, age idAge) bool {
-	s := f.req
-	r := s.recovery()
-	switch {
-	case age == idUnknown && r.unseen.has(p.PSN) && !t.asked(f, p) && p.Time-r.gap < t.halfTimeout(f):
-		r.guess = guess{open: true, lo: p.PSN, hi: psnAdd(p.PSN, n), first: *p}
-		return false
-	}
-	t.stepBack(f, p, op)
-	return true
-}
-
-// asked says whether something that the tap saw asks for p to be sent again.
-func (t *Tracker) asked(f *flow, p *Packet) bool {
-	s := f.req
-	r := s.rec
-	return r.nakFor(p.PSN) != nil ||
-		r.rnr.valid && r.rnr.psn == p.PSN && r.rnr.pass == s.passes ||
-		s.repeat && psnDiff(s.max, s.pos) > 0
-}
-
-// settleGuess decides on the packets that came behind the position, now that
-// p follows them; it returns true where the position has moved.
-func (t *Tracker) settleGuess(f *flow, p *Packet, d int32) bool {
-	s := f.req
-	r := s.rec
-	g := &r.guess
-	if d < 0 && p.PSN == g.hi && r.unseen.has(p.PSN) {
-		g.rest++
-		g.hi = psnAdd(g.hi, 1)
-		r.unseen.remove(p.PSN, g.hi)
-		r.missing.remove(p.PSN, g.hi)
-		return false
-	}
-	g.open = false
-	if d < 0 && !r.unseen.has(p.PSN) { // a repeat follows: it was a step back
-		op, _ := operationOf(g.first.Opcode)
-		t.stepBack(f, &g.first, op)
-		t.accept(f, &g.first, op, t.readWidth(f, &g.first, op))
-		s.pos = g.hi
-		return true
-	}
-	t.lateOriginal(f, &g.first, (g.hi-g.lo)&psnMask, true)
-	return false
-}
-
-// lateOriginal takes a packet that others overtook.
-func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
-	s := f.req
-	r := s.recovery()
-	b := f.bad()
-	b.reordered++
-	hi := psnAdd(p.PSN, n)
-	r.nak().seen(p.PSN, hi)
-	late := p.Time - r.gap
-	if r.gap == 0 {
-		late = 0
-	}
-	r.missing.remove(p.PSN, hi)
-	r.gone = removeFrom(r.gone, p.PSN, hi, nil)
-	if psnDiff(p.PSN, s.max) >= 0 { // of the pass before, and the highest of it
-		r.unseen.add(s.max, hi)
-		s.max = hi
-	}
-	if r.unseen.remove(p.PSN, hi) > 0 {
-		f.goodput += uint64(p.Payload)
-		t.fillMessage(s, p, n)
-	}
-	if len(r.missing) == 0 {
-		r.gap = 0
-		if r.try == nil {
-			r.sign = 0
-		}
-	}
-	if !r.late {
-		r.late, r.lateLo, r.lateHi = true, p.PSN, s.pos
-	}
-	if psnDiff(p.PSN, r.lateLo) < 0 {
-		r.lateLo = p.PSN
-	}
-	if psnDiff(s.pos, r.lateHi) > 0 {
-		r.lateHi = s.pos
-	}
-	if guessed {
-		r.lateGuessed++
-	}
-	t.emit(f, p, record.Reorder{PSN: p.PSN, Behind: uint32(max(psnDiff(s.pos, hi), 0)), Late: late})
 }
 
 // accept moves the position behind a request.
@@ -290,26 +159,28 @@ func (t *Tracker) again(f *flow, p *Packet, op *operation, n uint32) {
 	r.missing.remove(p.PSN, hi)
 	b.retransmitted.Packets++
 	b.retransmitted.Bytes += uint64(p.Payload)
-	if r.unseen.remove(p.PSN, hi) > 0 {
+	if s.fills(p.PSN, hi) {
 		b.retransmitted.Fills++
 		f.goodput += uint64(p.Payload)
 		t.fillMessage(s, p, n)
 	} else {
 		b.retransmitted.Repeats++
 	}
-	r.gone = removeFrom(r.gone, p.PSN, hi, func() {
-		b.lost.BeforeTap++
+	if lost := r.gone.take(p.PSN, hi); lost > 0 {
+		b.lost.BeforeTap += lost
 		if r.try != nil {
-			r.try.LostBefore++
+			r.try.LostBefore += lost
 		}
 		if r.episode != nil {
-			r.episode.Lost++
+			r.episode.Lost += lost
 		}
-		if i := indexOf(r.corrupt, p.PSN); i >= 0 {
-			b.lost.Corrupt++
-			r.corrupt = append(r.corrupt[:i], r.corrupt[i+1:]...)
+		for range lost {
+			if i := indexOf(r.corrupt, p.PSN); i >= 0 {
+				b.lost.Corrupt++
+				r.corrupt = append(r.corrupt[:i], r.corrupt[i+1:]...)
+			}
 		}
-	})
+	}
 	wasted := r.before.has(p.PSN)
 	if wasted {
 		b.wasted.Packets++
@@ -323,31 +194,6 @@ func (t *Tracker) again(f *flow, p *Packet, op *operation, n uint32) {
 			r.try.Wasted.Bytes += uint64(p.Payload)
 		}
 	}
-}
-
-// removeFrom takes [lo, hi) out of each span of a list, and calls found once
-// for each that held some of it.
-func removeFrom(list []span, lo, hi uint32, found func()) []span {
-	for i := 0; i < len(list); i++ {
-		one := spans{list[i]}
-		if one.remove(lo, hi) == 0 {
-			continue
-		}
-		if found != nil {
-			found()
-		}
-		switch len(one) {
-		case 0:
-			list = append(list[:i], list[i+1:]...)
-			i--
-		case 1:
-			list[i] = one[0]
-		default:
-			list[i] = one[0]
-			list = append(list, one[1])
-		}
-	}
-	return list
 }
 
 func indexOf(list []uint32, v uint32) int {
@@ -364,6 +210,9 @@ func (t *Tracker) copied(f *flow, p *Packet) {
 	b := f.bad()
 	if p.Copy == CopyNetwork {
 		b.duplicates.Network++
+		if op, _ := operationOf(p.Opcode); op.class == classRequest || op.class == classOwing {
+			b.requestCopies++
+		}
 		t.emit(f, p, record.Duplicate{PSN: p.PSN, Network: true})
 		return
 	}

@@ -211,6 +211,15 @@ func (t *Tracker) skipResponses(f *flow, p *Packet, first uint32) {
 	}
 }
 
+// jumpOwed notes an acknowledgement of what lies beyond a READ or an atomic
+// that is not answered: to the requester that is as good as a NAK.
+func (s *stream) jumpOwed(p *Packet) {
+	first := s.owedFrom(s.resp.pos)
+	if i := s.owedAt(first); i >= 0 && !s.owed[i].answered && psnDiff(p.PSN, first) > 0 {
+		s.recovery().beyond = beyondSeen{psn: first, time: p.Time, pass: s.passes, valid: true}
+	}
+}
+
 // completeOwed closes what index i owes, if nothing of it is missing.
 func (t *Tracker) completeOwed(f *flow, p *Packet, i int) {
 	s := f.req
@@ -277,6 +286,12 @@ func (t *Tracker) responsesGone(f *flow, p *Packet, op *operation) (gone goneRes
 		}
 	}
 	switch i := s.owedAt(p.PSN); {
+	case i >= 0 && p.PSN != s.owed[i].lo && p.PSN == r.max && f.peer != nil:
+		// The answer broke off. What was sent of the rest is not known: at
+		// least the first.
+		f.peer.bad().responses.LostBeforeTap++
+		gone.before = true
+		return gone
 	case i < 0 && psnDiff(p.PSN, r.max) < 0,
 		i >= 0 && psnDiff(p.PSN, r.max) < 0 && !r.unseen.has(p.PSN):
 		if r.late && psnDiff(p.PSN, r.lateLo) >= 0 && psnDiff(p.PSN, r.lateHi) < 0 {

@@ -75,8 +75,15 @@ func (c *simulated) only(keep func(i int, f *capture.Frame) bool) *simulated {
 // analyse runs the pipeline on it.
 func (c *simulated) analyse(tb testing.TB) *pipeline.Result {
 	tb.Helper()
+	return c.analyseTold(tb, 0)
+}
+
+// analyseTold likewise, where the user says what the ACK timeout is.
+func (c *simulated) analyseTold(tb testing.TB, ackTimeout int64) *pipeline.Result {
+	tb.Helper()
 	cfg := pipeline.DefaultConfig()
 	cfg.Track.MaxEvents = 1 << 20
+	cfg.Track.AckTimeout = ackTimeout
 	r, err := pipeline.Run(context.Background(), &reader{list: c.frames}, cfg)
 	if err != nil {
 		tb.Fatal(err)

@@ -158,9 +158,8 @@ func (t *Tracker) process(f *flow, p *Packet) {
 	}
 	switch op.class {
 	case classRequest, classOwing:
-		if f.requests = true; f.req == &noStream {
-			f.req = new(stream)
-		}
+		f.requests = true
+		f.ownStream()
 		if service == record.UC || service == record.UD {
 			t.unanswered(f, p, op)
 			return

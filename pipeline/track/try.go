@@ -57,6 +57,9 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 
 	// The pass that ends.
 	r.before, r.missing = passBefore{lo: s.pass, hi: s.pos, missing: r.missing, valid: true}, r.before.missing[:0]
+	for _, m := range r.soft {
+		r.before.missing.add(m.lo, m.hi)
+	}
 	r.soft = r.soft[:0]
 	r.gap = 0
 	r.late, r.lateGuessed = false, 0
@@ -135,11 +138,12 @@ func (l *lastTries) note(p *Packet, psn uint32, rnr bool) {
 }
 
 // lostFrom moves what was missing in the ending pass from psn on to what is
-// gone, and says whether there was any.
+// gone, and says whether there was any, or psn itself is gone since an earlier
+// pass.
 func (s *stream) lostFrom(psn uint32) bool {
 	r := s.rec
-	any := false
-	take := func(m span) {
+	any := r.gone.has(psn)
+	take := func(m span, soft bool) {
 		if psnDiff(m.hi, psn) <= 0 {
 			return
 		}
@@ -147,16 +151,14 @@ func (s *stream) lostFrom(psn uint32) bool {
 			m.lo = psn
 		}
 		any = true
-		if len(r.gone) < maxSpans {
-			r.gone = append(r.gone, m)
-		}
+		r.gone.add(m, soft)
 	}
 	for _, m := range r.missing {
-		take(m)
+		take(m, false)
 	}
 	for _, m := range r.soft {
-		if psnDiff(psn, m.lo) <= 0 && (!s.selective || psn == m.lo) {
-			take(m)
+		if psnDiff(psn, m.lo) <= 0 && !s.selective {
+			take(m, psn == m.lo)
 		}
 	}
 	return any
@@ -235,6 +237,8 @@ func (t *Tracker) caughtUp(f *flow, p *Packet) {
 	r := s.rec
 	mode := record.GoBackN
 	switch {
+	case r.lead.jump && r.try.Wasted.Packets > 1 && s.hasAcked && psnDiff(s.acked, r.tryMax) >= 0:
+		// The rest was acknowledged before it was sent again.
 	case r.lead.jump:
 		mode = record.Selective
 	case r.lead.whole:

@@ -1,0 +1,120 @@
+package track
+
+// gone is a range that was missing in a pass when the requester went back to
+// it or before it, and that is not sent again yet: each packet of it is one
+// loss ahead of the tap.
+type gone struct {
+	span
+	// soft says that the pass jumped over it to the maximum. Either the last
+	// packets of the pass were lost, or the requester repairs selectively and
+	// did not send them: what it sends again beyond the first of them tells.
+	soft  bool
+	first bool // the first packet of a soft one was sent again, and is not counted
+}
+
+// goneList holds them, one for each pass that missed a packet. They may
+// overlap.
+type goneList []gone
+
+// maxGone bounds them.
+const maxGone = 1 << 12
+
+func (l *goneList) add(s span, soft bool) {
+	if len(*l) < maxGone {
+		*l = append(*l, gone{span: s, soft: soft})
+	}
+}
+
+// has says whether a PSN is in one that is sure to be lost.
+func (l goneList) has(psn uint32) bool {
+	for i := range l {
+		if g := &l[i]; !g.soft && psnDiff(psn, g.lo) >= 0 && psnDiff(psn, g.hi) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// take takes out the packet [lo, hi), which is sent again, and returns how many
+// losses that makes.
+func (l *goneList) take(lo, hi uint32) (lost uint64) {
+	if len(*l) == 0 {
+		return 0
+	}
+	alone := false
+	for i := 0; i < len(*l); i++ {
+		g := &(*l)[i]
+		switch had := g.span; {
+		case psnDiff(hi, had.lo) <= 0 || psnDiff(had.hi, lo) <= 0:
+			continue
+		case !g.soft:
+			lost++
+		case had.len() == 1 && !g.first:
+			alone = true
+		case lo == had.lo && !g.first:
+			g.first = true
+		default:
+			lost++
+			if g.first {
+				lost++
+			}
+			g.soft, g.first = false, false
+		}
+		i = l.cut(i, lo, hi)
+	}
+	if alone && lost == 0 {
+		lost = 1
+	}
+	return lost
+}
+
+// drop takes [lo, hi) out: it was not lost. It returns how many of the ranges
+// had some of it.
+func (l *goneList) drop(lo, hi uint32) (n uint64) {
+	for i := 0; i < len(*l); i++ {
+		if g := (*l)[i].span; psnDiff(hi, g.lo) <= 0 || psnDiff(g.hi, lo) <= 0 {
+			continue
+		}
+		n++
+		i = l.cut(i, lo, hi)
+	}
+	return n
+}
+
+// cut takes [lo, hi) out of the range i, and returns the index of the last
+// range that is left of it, i-1 if none is.
+func (l *goneList) cut(i int, lo, hi uint32) int {
+	g := (*l)[i]
+	rest := spans{g.span}
+	rest.remove(lo, hi)
+	switch len(rest) {
+	case 0:
+		*l = append((*l)[:i], (*l)[i+1:]...)
+		return i - 1
+	case 1:
+		(*l)[i].span = rest[0]
+		return i
+	}
+	(*l)[i].span = rest[0]
+	g.span = rest[1]
+	*l = append(*l, gone{})
+	copy((*l)[i+2:], (*l)[i+1:])
+	(*l)[i+1] = g
+	return i + 1
+}
+
+// leftOut drops the soft ranges that are acknowledged up to a PSN and were not
+// sent again, and says whether there were any: the requester repairs
+// selectively.
+func (l *goneList) leftOut(upTo uint32) (any bool) {
+	kept := (*l)[:0]
+	for _, g := range *l {
+		if g.soft && psnDiff(g.hi, upTo) <= 0 {
+			any = true
+			continue
+		}
+		kept = append(kept, g)
+	}
+	*l = kept
+	return any
+}

@@ -1,0 +1,191 @@
+package track
+
+import (
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// takeID compares the packet's IP ID with the newest one, and says what that
+// makes of a packet that is d PSNs ahead of the position. IDs are usable where
+// they rise with the order in which packets are sent: one that is older with a
+// PSN that is not shows that they do not.
+func (s *stream) takeID(p *Packet, d int32) idAge {
+	if !p.is(hasID) {
+		return idUnknown
+	}
+	if !s.hasID {
+		s.id, s.hasID = p.ID, true
+		return idUnknown
+	}
+	usable := s.idSteps >= 3 && s.idFalls*8 <= s.idSteps
+	switch step := int16(p.ID - s.id); {
+	case step > 0:
+		s.id = p.ID
+		if s.idSteps < 255 {
+			s.idSteps++
+		} else if s.idFalls > 0 {
+			s.idFalls--
+		}
+		if usable {
+			return idNewer
+		}
+	case step < 0 && usable && (d < 0 || s.repeat):
+		return idOlder
+	default:
+		s.id = p.ID
+		if s.idFalls < 32 {
+			s.idFalls++
+		}
+	}
+	return idUnknown
+}
+
+type idAge uint8
+
+const (
+	idUnknown idAge = iota
+	idNewer
+	idOlder
+)
+
+// guess are packets below the position, one after the other, whose IP IDs do
+// not tell late originals from a retransmission: what follows them does.
+type guess struct {
+	open   bool
+	lo, hi uint32
+	list   []Packet
+}
+
+// maxGuess bounds them. As many packets in a row are not late.
+const maxGuess = 64
+
+// behind judges a packet below the position. It returns false for one that
+// moves no position.
+func (t *Tracker) behind(f *flow, p *Packet, op *operation, n uint32, age idAge) bool {
+	s := f.req
+	r := s.recovery()
+	since := r.gap
+	if since == 0 {
+		since = f.first.time
+	}
+	if age == idUnknown && s.neverSeen(p.PSN) && !t.asked(f, p) && p.Time-since < t.halfTimeout(f) {
+		r.guess = guess{open: true, lo: p.PSN, hi: psnAdd(p.PSN, n), list: append(r.guess.list[:0], *p)}
+		return false
+	}
+	t.stepBack(f, p, op)
+	return true
+}
+
+// neverSeen says whether a PSN below the maximum was in no pass seen.
+func (s *stream) neverSeen(psn uint32) bool {
+	return psnDiff(psn, s.start) < 0 || s.rec.unseen.has(psn) || s.rec.early.has(psn)
+}
+
+// fills notes that the tap has seen [lo, hi), and says whether that is the
+// first time. Below the first PSN in the capture it is, too.
+func (s *stream) fills(lo, hi uint32) bool {
+	r := s.rec
+	if psnDiff(lo, s.start) < 0 {
+		r.early.add(hi, s.start)
+		s.start = lo
+		return true
+	}
+	return r.unseen.remove(lo, hi)+r.early.remove(lo, hi) > 0
+}
+
+// asked says whether something that the tap saw asks for p to be sent again.
+func (t *Tracker) asked(f *flow, p *Packet) bool {
+	s := f.req
+	r := s.rec
+	return r.nakFor(p.PSN) != nil ||
+		r.rnr.valid && r.rnr.psn == p.PSN && r.rnr.pass == s.passes ||
+		s.repeat && psnDiff(s.max, s.pos) > 0
+}
+
+// settleGuess decides on the packets that came behind the position, now that
+// p follows them. It returns true where p goes on with them, and nothing is
+// decided.
+func (t *Tracker) settleGuess(f *flow, p *Packet, d int32) bool {
+	g := &f.req.rec.guess
+	again := false // a repeat follows: it was a step back
+	if d < 0 {
+		unseen := f.req.neverSeen(p.PSN)
+		if unseen && p.PSN == g.hi && len(g.list) < maxGuess {
+			g.hi = psnAdd(g.hi, 1)
+			g.list = append(g.list, *p)
+			return true
+		}
+		again = !unseen || len(g.list) == maxGuess
+	}
+	if !again {
+		t.settleLate(f)
+		return false
+	}
+	g.open = false
+	for i := range g.list {
+		q := &g.list[i]
+		op, _ := operationOf(q.Opcode)
+		n := t.readWidth(f, q, op)
+		if i == 0 {
+			t.stepBack(f, q, op)
+		}
+		t.accept(f, q, op, n)
+	}
+	return false
+}
+
+// settleLate takes the packets that came behind the position for late ones.
+func (t *Tracker) settleLate(f *flow) {
+	g := &f.req.rec.guess
+	if !g.open {
+		return
+	}
+	g.open = false
+	for i := range g.list {
+		q := &g.list[i]
+		op, _ := operationOf(q.Opcode)
+		t.lateOriginal(f, q, t.readWidth(f, q, op), true)
+	}
+}
+
+// lateOriginal takes a packet that others overtook.
+func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
+	s := f.req
+	r := s.recovery()
+	b := f.bad()
+	b.reordered++
+	hi := psnAdd(p.PSN, n)
+	r.nak().seen(p.PSN, hi)
+	late := p.Time - r.gap
+	if r.gap == 0 {
+		late = 0
+	}
+	r.missing.remove(p.PSN, hi)
+	r.gone.drop(p.PSN, hi)
+	if psnDiff(p.PSN, s.max) >= 0 { // of the pass before, and the highest of it
+		r.unseen.add(s.max, hi)
+		s.max = hi
+	}
+	if s.fills(p.PSN, hi) {
+		f.goodput += uint64(p.Payload)
+		t.fillMessage(s, p, n)
+	}
+	if len(r.missing) == 0 {
+		r.gap = 0
+		if r.try == nil {
+			r.sign = 0
+		}
+	}
+	if !r.late {
+		r.late, r.lateLo, r.lateHi = true, p.PSN, s.pos
+	}
+	if psnDiff(p.PSN, r.lateLo) < 0 {
+		r.lateLo = p.PSN
+	}
+	if psnDiff(s.pos, r.lateHi) > 0 {
+		r.lateHi = s.pos
+	}
+	if guessed {
+		r.lateGuessed++
+	}
+	t.emit(f, p, record.Reorder{PSN: p.PSN, Behind: uint32(max(psnDiff(s.pos, hi), 0)), Late: late})
+}
