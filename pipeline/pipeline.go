@@ -43,6 +43,9 @@ type Result struct {
 	Sessions      record.Sessions
 	Events        []record.Event
 	EventsLeftOut uint64
+	// Forgotten counts the sessions that had to go for want of memory, see
+	// track.Config.
+	Forgotten uint64
 }
 
 // Run reads src to its end and counts every frame. The result is never nil:
@@ -53,6 +56,7 @@ func Run(ctx context.Context, src capture.Source, cfg Config) (*Result, error) {
 	w.follow()
 	r := &Result{Counters: w.counters, Duplicates: w.doubles.Result()}
 	r.Sessions, r.Events, r.EventsLeftOut = w.tracker.Close(w.counters.Last)
+	r.Forgotten = w.tracker.Evicted
 	return r, err
 }
 

@@ -25,6 +25,7 @@ type analyzeOptions struct {
 	top       int
 	sort      report.Sort
 	maxEvents int
+	maxMemory byteSize
 	failOn    record.Severity // 0: never
 }
 
@@ -65,6 +66,8 @@ With --no-icrc no packet is looked at for corruption, so --fail-on does not see 
 	f.Var((*atLeastOne)(&o.top), "top", "sessions that text lists, the worst first")
 	f.Var((*sessionSort)(&o.sort), "session-sort", "what text lists first, `ORDER`: "+strings.Join(report.SortNames(), ", "))
 	f.IntVar(&o.maxEvents, "max-events", pipeline.DefaultConfig().Track.MaxEvents, "keep at most `N` events in the report; what is left out is counted")
+	o.maxMemory = defaultMaxMemory
+	f.Var(&o.maxMemory, "max-memory", "memory for sessions, `SIZE` as in 512M or 4G: beyond it those that were silent longest are forgotten, and counted")
 	f.BoolVar(&o.noICRC, "no-icrc", false, "do not check ICRCs, which is most of the work on large packets: no corruption is found then")
 	f.Var((*severity)(&o.failOn), "fail-on", "exit with code 3 if there is a finding at `SEVERITY` (info, warning, critical) or above")
 	completeValues(cmd, "format", reportFormats)
@@ -94,6 +97,8 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	cfg.Decode.RoCEPorts = o.rocePorts
 	cfg.ICRC = !o.noICRC
 	cfg.Track.MaxEvents = o.maxEvents
+	cfg.Track.MaxMemory = int64(o.maxMemory)
+	collectOften()
 	result, err := pipeline.Run(ctx, src, cfg)
 	inputs := finish(src, err)
 	findings := finding.Find(&finding.Facts{Inputs: inputs, Result: result})

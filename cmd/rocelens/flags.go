@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -100,3 +102,47 @@ func (s *sessionSort) Set(v string) error {
 }
 
 func (*sessionSort) Type() string { return "ORDER" }
+
+// byteSize is a flag of a size in bytes: 512M, 4G, 65536.
+type byteSize int64
+
+const (
+	defaultMaxMemory = 4 << 30
+	minMaxMemory     = 16 << 20
+)
+
+func (b *byteSize) String() string {
+	for i, unit := range []string{"G", "M", "K"} {
+		if n := byteSize(1) << (30 - 10*i); *b != 0 && *b%n == 0 {
+			return strconv.FormatInt(int64(*b/n), 10) + unit
+		}
+	}
+	return strconv.FormatInt(int64(*b), 10)
+}
+
+func (b *byteSize) Set(s string) error {
+	digits, shift := s, 0
+	if i := strings.IndexAny(strings.ToUpper(s), "KMGT"); i > 0 && i == len(s)-1 {
+		digits, shift = s[:i], 10*(1+strings.IndexByte("KMGT", strings.ToUpper(s)[i]))
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64>>shift {
+		return fmt.Errorf("%q is not a size: use bytes, or a number with K, M, G or T, as in 512M", s)
+	}
+	if n <<= shift; n < minMaxMemory {
+		return fmt.Errorf("%s is too little: use at least %dM", s, minMaxMemory>>20)
+	}
+	*b = byteSize(n)
+	return nil
+}
+
+func (*byteSize) Type() string { return "SIZE" }
+
+// collectOften has garbage collected before it has grown to a fifth of what is
+// in use, unless GOGC says otherwise: with millions of sessions memory is
+// scarcer than time.
+func collectOften() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(20)
+	}
+}

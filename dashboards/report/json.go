@@ -45,6 +45,9 @@ func JSON(w io.Writer, r *Report, _ Options) error {
 	o.member("aeth", r.AETH)
 	o.member("ecn", r.ECN)
 	o.member("opcodes", r.Opcodes)
+	if r.Forgotten > 0 {
+		o.member("sessions_forgotten", r.Forgotten)
+	}
 	o.list("sessions", r.Sessions.Len(), func(i int) any { return newSession(r.Sessions.At(i)) })
 	o.list("events", len(r.Events), func(i int) any { return eventJSON{&r.Events[i]} })
 	o.member("events_left_out", r.EventsLeftOut)

@@ -35,6 +35,8 @@ type Report struct {
 	Sessions      record.Sessions
 	Events        []record.Event
 	EventsLeftOut uint64
+	// Forgotten counts sessions that had to go for want of memory.
+	Forgotten uint64
 	// Hosts are what the counters of the NICs should show.
 	Hosts []hwcounters.Host
 	Pause []Pause
@@ -180,7 +182,7 @@ func New(inputs []capture.Input, c *pipeline.Result, findings []record.Finding, 
 		ECN:     ECN{NotECT: c.ECN[0], ECT1: c.ECN[1], ECT0: c.ECN[2], CE: c.ECN[3]},
 		Opcodes: Opcodes{},
 
-		Sessions: c.Sessions, Events: c.Events, EventsLeftOut: c.EventsLeftOut,
+		Sessions: c.Sessions, Events: c.Events, EventsLeftOut: c.EventsLeftOut, Forgotten: c.Forgotten,
 		Hosts: hwcounters.Expect(c.Sessions, c.Events),
 
 		Pause:        newPauses(inputs, &c.Pauses),

@@ -168,6 +168,9 @@ func (t *text) sessions() {
 	if rest := t.Sessions.Len() - len(shown); rest > 0 {
 		head += "; " + count(uint64(rest)) + " more are not listed (--top)"
 	}
+	if t.Forgotten > 0 {
+		head += "; " + count(t.Forgotten) + " more were forgotten to keep within memory (--max-memory): their packets are counted, and nothing else of them"
+	}
 	t.b.WriteByte('\n')
 	t.row("Sessions", head)
 

@@ -98,7 +98,7 @@ func (t *Tracker) Add(packets []Packet) {
 		}
 		for _, f := range t.flowsOf[:n] {
 			if f != nil {
-				t.touched ^= f.packets ^ uint64(f.req.pos) ^ uint64(f.req.last) ^ uint64(f.req.peakBytes)
+				t.touched ^= f.packets ^ uint64(f.req.pos) ^ uint64(f.req.last) ^ f.req.peakBytes
 			}
 		}
 		for i := range packets[:n] {
@@ -233,8 +233,10 @@ func (t *Tracker) retire(f *flow, why string) {
 func (t *Tracker) Close(end int64) (sessions record.Sessions, events []record.Event, leftOut uint64) {
 	t.now = max(t.now, end)
 	t.flows = table{}
-	t.pairTheRest()
+	t.cfg.MaxMemory = 0 // nothing is forgotten any more
 	t.all = slices.DeleteFunc(t.all, func(f *flow) bool { return f == nil })
+	t.free = nil
+	t.pairTheRest()
 	for _, f := range t.all {
 		t.settle(f)
 	}

@@ -1,0 +1,45 @@
+package track_test
+
+import (
+	"testing"
+
+	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/track"
+)
+
+// TestMakeRoom: with room for few flows, those that were silent longest go,
+// one that talks all the time stays, and nothing is counted twice.
+func TestMakeRoom(t *testing.T) {
+	const sessions = 20_000
+	tr := track.New(track.Config{MaxMemory: 2 << 20, MaxEvents: 100})
+	g := newTraffic(sessions)
+	busy := newTraffic(1)
+	seen := uint64(0)
+	one := make([]track.Packet, 1)
+	for range 5 * sessions {
+		g.packet(&one[0])
+		one[0].Src.Hi, one[0].Dst.Hi = 1, 1 // other hosts than the busy one's
+		one[0].Hash()
+		tr.Add(one)
+		if seen%50 == 0 {
+			now := one[0].Time
+			busy.packet(&one[0])
+			one[0].Time = now
+			tr.Add(one)
+		}
+		seen++
+	}
+	list, _, _ := tr.Close(0)
+	if tr.Evicted == 0 || list.Len() > 4*2621 {
+		t.Fatalf("%d sessions forgotten, %d kept", tr.Evicted, list.Len())
+	}
+	var lasting *record.Session
+	for s := range list.All() {
+		if s.A.Addr.Hi == 0 {
+			lasting = s
+		}
+	}
+	if lasting == nil || lasting.AToB.Packets+lasting.BToA.Packets != 5*sessions/50 {
+		t.Errorf("the busy session: %+v", lasting)
+	}
+}
