@@ -92,7 +92,7 @@ func made(events []record.Detail) *report.Report {
 		Application: "nvme-rdma", First: at(1), Last: at(9), PathMTU: 1024, AckTimeout: [2]int64{67_108_864, 67_108_864},
 		CM: &record.CM{
 			ServiceID: 0x0000000001061144, SourcePort: 40000, DestPort: 4420, Service: record.RC, Requested: 5, Replied: 6, Established: 7, Disconnected: 8,
-			RejectReason: 28, Private: []byte{1, 2},
+			RejectReason: 28, Private: []byte{1, 2}, PathMTU: 1024, AckTimeout: 67_108_864, RetryCount: 7, StartPSN: [2]uint32{1, 2}, HasStartPSN: [2]bool{true, true},
 		},
 	}
 	s.AToB = record.Direction{Packets: 9, First: 1000, Last: 9000, DSCP: []record.DSCPCount{{DSCP: 26, Packets: 9}}, SourcePort: 0xc001}

@@ -54,9 +54,9 @@ type cmJSON struct {
 	SourcePort   *uint16 `json:"source_port,omitempty"`
 	DestPort     *uint16 `json:"dest_port,omitempty"`
 	Service      string  `json:"service"`
-	PathMTU      uint32  `json:"path_mtu"`
-	AckTimeout   int64   `json:"ack_timeout_ns"`
-	RetryCount   uint8   `json:"retry_count"`
+	PathMTU      *uint32 `json:"path_mtu"` // these three are null where the REQ was not seen, or cut
+	AckTimeout   *int64  `json:"ack_timeout_ns"`
+	RetryCount   *uint8  `json:"retry_count"`
 	Requests     uint32  `json:"requests"`
 	Requested    *int64  `json:"requested"`
 	Replied      *int64  `json:"replied"`
@@ -69,10 +69,10 @@ type cmJSON struct {
 }
 
 type cmEnd struct {
-	StartPSN           uint32 `json:"start_psn"`
-	RNRRetry           uint8  `json:"rnr_retry"`
-	ResponderResources uint8  `json:"responder_resources"`
-	InitiatorDepth     uint8  `json:"initiator_depth"`
+	StartPSN           *uint32 `json:"start_psn"`
+	RNRRetry           uint8   `json:"rnr_retry"`
+	ResponderResources uint8   `json:"responder_resources"`
+	InitiatorDepth     uint8   `json:"initiator_depth"`
 }
 
 // directionJSON is what one side sent. What a pointer holds is null where the
@@ -215,12 +215,21 @@ func newEndpoint(e *record.Endpoint, timeout int64) endpointJSON {
 func newCM(c *record.CM) *cmJSON {
 	out := &cmJSON{
 		ServiceID: fmt.Sprintf("0x%016x", c.ServiceID), SourcePort: known(c.SourcePort), DestPort: known(c.DestPort), Service: c.Service.String(),
-		PathMTU: c.PathMTU, AckTimeout: c.AckTimeout, RetryCount: c.RetryCount, Requests: c.Requests,
+		PathMTU: known(c.PathMTU), Requests: c.Requests,
 		Requested: known(c.Requested), Replied: known(c.Replied), Established: known(c.Established), Disconnected: known(c.Disconnected),
 		RejectReason: c.RejectReason, Private: hex.EncodeToString(c.Private),
 	}
+	if c.PathMTU != 0 {
+		timeout, retries := c.AckTimeout, c.RetryCount
+		out.AckTimeout, out.RetryCount = &timeout, &retries
+	}
 	end := func(i int) cmEnd {
-		return cmEnd{c.StartPSN[i], c.RNRRetry[i], c.ResponderResources[i], c.InitiatorDepth[i]}
+		e := cmEnd{RNRRetry: c.RNRRetry[i], ResponderResources: c.ResponderResources[i], InitiatorDepth: c.InitiatorDepth[i]}
+		if c.HasStartPSN[i] {
+			psn := c.StartPSN[i]
+			e.StartPSN = &psn
+		}
+		return e
 	}
 	out.A = end(0)
 	if c.Replied != 0 {

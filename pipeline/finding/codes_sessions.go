@@ -61,7 +61,7 @@ func sessionCodes() []Code {
 			Summary:  "packets lost between the tap and their receiver",
 			Meaning:  "The tap saw them, and the receiver's NAK asked for them all the same, or a READ or atomic was sent again; then it may have been the answer that was lost, on its way to the requester. At least so many: a gap draws one NAK, however long it is. Critical where a stream lost five or more, and one in a thousand.",
 			Check:    "Each hop from the tap to the receiver: egress drops in the traffic class of RoCE, FCS errors, the receiver's out-of-buffer counters.",
-			Evidence: "`lost`, `share`, `reads` (READs and atomics among them), " + streamsWith("`lost`, `share`"),
+			Evidence: "`lost`, `share`, `reads` (READs and atomics among them, or their answers), `answers` (those of which it was the answer), " + streamsWith("`lost`, `share`"),
 		},
 		{
 			Code: "lost-before-tap", Severities: harm,

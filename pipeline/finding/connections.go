@@ -159,9 +159,15 @@ type direction struct{ from, to decode.Addr }
 // nothing tells them apart, and those are left out.
 func directions(f *Facts) map[direction]bool {
 	seen := make(map[direction]bool)
-	for st := range f.streams() {
-		if from, to := st.from().Addr, st.to().Addr; st.req.Packets > 0 && from != to {
-			seen[direction{from, to}] = true
+	for s := range f.Sessions.All() {
+		if s.A.Addr == s.B.Addr {
+			continue
+		}
+		if s.AToB.Packets > 0 {
+			seen[direction{s.A.Addr, s.B.Addr}] = true
+		}
+		if s.BToA.Packets > 0 {
+			seen[direction{s.B.Addr, s.A.Addr}] = true
 		}
 	}
 	return seen

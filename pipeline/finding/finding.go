@@ -21,6 +21,7 @@ type Facts struct {
 	tallies map[streamKey]*tally
 	byID    map[string]*record.Session // of the sessions that events name
 	notable []*record.Session          // those that are not plain
+	unseen  uint64                     // those among them beyond maxNotable
 	behind  behind
 	alone   bool // there is one session, and the reader looks at it
 }
@@ -91,6 +92,11 @@ func find(f *Facts, rules []rule) []record.Finding {
 	f = f.prepared()
 	for _, r := range rules {
 		all = append(all, r(f)...)
+	}
+	for i := range all {
+		if x := &all[i]; f.unseen > 0 && x.Evidence.Get("streams_affected") != nil {
+			x.Detail += " " + plural(f.unseen, "more session") + " with something to tell " + isAre(f.unseen, "was", "were") + " not looked at for this."
+		}
 	}
 	slices.SortStableFunc(all, func(a, b record.Finding) int { return cmp.Compare(b.Severity, a.Severity) })
 	return all

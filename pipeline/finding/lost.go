@@ -97,7 +97,7 @@ func vantages(h hits, before bool) string {
 // lostAfterTap says what passed the tap and did not arrive.
 func lostAfterTap(f *Facts) []record.Finding {
 	var h hits
-	var sent, reads uint64
+	var sent, reads, answers uint64
 	worst := 0.0
 	receivers := make(map[string]bool)
 	for st := range f.streams() {
@@ -110,7 +110,7 @@ func lostAfterTap(f *Facts) []record.Finding {
 			all += st.resp.ReadResponses.Packets
 		}
 		h.add(st, n, count(n)+", "+percent(n, all), record.Evidence{{Key: "lost", Value: n}, {Key: "share", Value: share(n, all)}}, record.KindTry)
-		sent, reads = sent+all, reads+min(n, st.readsAfter)
+		sent, reads, answers = sent+all, reads+min(n, st.readsAfter), answers+min(n, st.answersAfter)
 		if n >= minHarmful {
 			worst = max(worst, share(n, all))
 		}
@@ -130,6 +130,8 @@ func lostAfterTap(f *Facts) []record.Finding {
 	switch {
 	case len(h) > 1:
 		title += ", in " + h.between()
+	case answers == n:
+		title = lost + "between this tap and " + host(h[0].from()) + " (" + percent(n, sent) + "): READ or atomic answers of " + endpoint(h[0].to())
 	case reads == n:
 		title = lost + "behind this tap (" + percent(n, sent) + "): READ or atomic requests of " + endpoint(h[0].from()) + ", or the answers of " + endpoint(h[0].to())
 	default:
@@ -140,6 +142,8 @@ func lostAfterTap(f *Facts) []record.Finding {
 		detail += " NAKs asked for them again: once for a gap, however long, so there may be more."
 	}
 	switch {
+	case answers == n:
+		detail += " The requester asked for them again."
 	case reads == n:
 		detail += " Whether a request was lost on its way there or an answer on its way back, this does not tell."
 	case reads > 0:
@@ -151,7 +155,7 @@ func lostAfterTap(f *Facts) []record.Finding {
 	detail += h.worst() + " Check on each hop behind this tap: egress drops of switches in the traffic class of RoCE, FCS and FEC errors of links, and the " +
 		"receiver's own drop counters (out of buffer, PCIe back-pressure)."
 	return h.finding(lossSeverity(worst), "lost-after-tap", title, detail, record.Evidence{
-		{Key: "lost", Value: n}, {Key: "share", Value: share(n, sent)}, {Key: "reads", Value: reads},
+		{Key: "lost", Value: n}, {Key: "share", Value: share(n, sent)}, {Key: "reads", Value: reads}, {Key: "answers", Value: answers},
 	})
 }
 
@@ -160,9 +164,9 @@ func lostAfterTap(f *Facts) []record.Finding {
 // what a flow misses may have gone elsewhere.
 func manyDestinations(f *Facts) map[string]bool {
 	flows := make(map[string]int)
-	for st := range f.streams() {
-		if st.s.Service == record.UD && st.req.Packets > 0 {
-			flows[endpoint(st.from())]++
+	for s := range f.Sessions.All() {
+		if s.Service == record.UD && s.AToB.Packets > 0 {
+			flows[endpoint(&s.A)]++
 		}
 	}
 	many := make(map[string]bool)

@@ -301,7 +301,9 @@ func answerLost(f *Facts) []record.Finding {
 	for st := range f.streams() {
 		// A receiver that takes packets in order alone answers what comes late
 		// twice: reordering says it.
-		if n := st.req.Places[record.Answer]; n > 0 && minShare*n >= st.tries() && st.req.Reordered == 0 {
+		n := st.req.Places[record.Answer]
+		n -= min(n, st.answersAfter) // lost-after-tap says it
+		if n > 0 && minShare*n >= st.tries() && st.req.Reordered == 0 {
 			more := record.Evidence{{Key: "tries", Value: n}}
 			if l := &st.req.AckLatency; l.Count > 0 {
 				more = append(more, record.Fact{Key: "ack_p99_ns", Value: l.Quantile(0.99)})

@@ -82,6 +82,14 @@ func TestSessionRules(t *testing.T) {
 			"In all of them everything had passed this tap.", "Only 5 of 20 sequence NAKs set a requester going", "was the first packet of the message 20 times",
 			"At least 5 packets were lost between this tap and 10.0.0.2 (0.1 %), on the way from 10.0.0.1/0x11", "next to the receiver",
 		}},
+		{"answers lost behind the tap", func(r *all) {
+			d := &r.s[0].AToB
+			d.Retransmitted.Packets, d.Tries[record.CauseRead], d.Modes[record.GoBackN], d.Places[record.Answer], d.Lost.AfterTap = 1, 1, 1, 1, 1
+			r.s[0].BToA.ReadResponses.Packets = 99_999
+			r.events = []record.Event{event(9, "s", &record.Try{Cause: record.CauseRead, Place: record.Answer, LostAfter: 1, Opcode: "RC_RDMA_READ_REQUEST"})}
+		}, "warning lost-after-tap, warning go-back-n", []string{
+			"At least 1 packet was lost between this tap and 10.0.0.1 (<0.1 %): READ or atomic answers of 10.0.0.2/0x12. They passed here and did not arrive. The requester asked for them again.",
+		}},
 		{"selective repeat", func(r *all) {
 			d := &r.s[0].AToB
 			d.Retransmitted.Packets, d.Tries[record.CauseNak], d.Modes[record.Selective], d.Lost.BeforeTap = 3, 3, 3, 3

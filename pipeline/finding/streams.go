@@ -21,15 +21,16 @@ type stream struct {
 // tally is what the events of a stream add to its session's figures. It is
 // incomplete where events were left out.
 type tally struct {
-	first      map[record.EventKind]record.FrameRef
-	waited     int64 // ns, before tries by timeout
-	timeouts   [record.NumPlaces]uint64
-	rnrTimers  int64 // ns that RNR NAKs asked for
-	rnrResent  record.Amount
-	readsAfter uint64          // READs and atomics of which request or answer was lost behind the tap
-	gaveUp     uint64          // tries that ended in nothing
-	firstTry   record.FrameRef // RNR aside
-	hasTry     bool
+	first        map[record.EventKind]record.FrameRef
+	waited       int64 // ns, before tries by timeout
+	timeouts     [record.NumPlaces]uint64
+	rnrTimers    int64 // ns that RNR NAKs asked for
+	rnrResent    record.Amount
+	answersAfter uint64          // of these, those whose answer it was
+	readsAfter   uint64          // READs and atomics of which request or answer was lost behind the tap
+	gaveUp       uint64          // tries that ended in nothing
+	firstTry     record.FrameRef // RNR aside
+	hasTry       bool
 }
 
 var noTally tally
@@ -80,6 +81,9 @@ func (t *tally) addTry(e *record.Event, d *record.Try) {
 	}
 	if strings.Contains(d.Opcode, "READ_REQUEST") || strings.Contains(d.Opcode, "CMP_SWAP") || strings.Contains(d.Opcode, "FETCH_ADD") {
 		t.readsAfter += d.LostAfter
+		if d.Place == record.Answer {
+			t.answersAfter += d.LostAfter
+		}
 	}
 	if d.Cause == record.CauseTimeout {
 		t.waited += d.Silence * int64(max(e.Count, 1))
@@ -145,6 +149,8 @@ func (f *Facts) prepared() *Facts {
 		s := f.Sessions.At(i)
 		if len(g.notable) < maxNotable {
 			g.notable = append(g.notable, s)
+		} else {
+			g.unseen++
 		}
 		if ids[s.ID] {
 			g.byID[s.ID] = s
