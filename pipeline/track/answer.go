@@ -45,6 +45,7 @@ func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
 	case op.class == classResponse:
 		t.response(g, f, p, op)
 	case p.Syndrome.Type() == decode.Ack:
+		t.conformMSN(g, f, p)
 		if len(s.owed) > 0 {
 			s.jumpOwed(p)
 		}

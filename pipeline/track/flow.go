@@ -234,6 +234,10 @@ type stream struct {
 	turn       int64 // least time from an answer that was waited for to the next request, ns
 	turns      uint32
 
+	left      int64  // bytes of the WRITE under way that are to come
+	msn       uint32 // of the newest ACK, with hasMSN
+	msnAt     uint32 // its PSN
+	hasMSN    bool
 	pass      uint32 // where this pass began
 	passes    uint32
 	readMTU   uint32 // of READ responses, or of the PSNs that READs take
@@ -268,4 +272,5 @@ type owed struct {
 	bytes    uint32 // of a READ
 	kind     record.MessageKind
 	answered bool
+	again    bool // it was asked for again
 }

@@ -110,6 +110,7 @@ func judgeSession(c *complaints, truth *scenario.Truth, s *scenario.SessionTruth
 			c.add("paired wrongly: %#x with %#x, truth %#x with %#x", mine.QPN, other.QPN, from.QPN, to.QPN)
 		}
 		judgeMarks(c, s, side, fl)
+		equal(c, "protocol errors of "+sideName(side), fl.sent.ProtocolErrors, 0)
 		if truth.Tap.Twice != "" {
 			equal(c, "duplicates of the mirror", fl.sent.Duplicates.Capture, n)
 		} else {

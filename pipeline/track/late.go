@@ -161,6 +161,7 @@ func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
 	}
 	r.missing.remove(p.PSN, hi)
 	r.gone.drop(p.PSN, hi)
+	s.left = unknownLeft
 	if psnDiff(p.PSN, s.max) >= 0 { // of the pass before, and the highest of it
 		r.unseen.add(s.max, hi)
 		s.max = hi

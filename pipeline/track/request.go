@@ -104,6 +104,7 @@ func (t *Tracker) accept(f *flow, p *Packet, op *operation, n uint32) {
 			s.rec.missing.remove(p.PSN, hi)
 		}
 		s.max = hi
+		t.conform(f, p, op)
 		s.newPacket(p, op, n)
 		f.goodput += uint64(p.Payload)
 	} else {
@@ -117,7 +118,7 @@ func (t *Tracker) accept(f *flow, p *Packet, op *operation, n uint32) {
 	s.inMessage = !op.ends()
 	s.lastOp = p.Opcode
 	if op.class == classOwing {
-		s.owe(p, op, hi)
+		s.owe(p, op, hi, isNew)
 	}
 	if s.rec != nil && s.rec.try != nil && psnDiff(s.pos, s.rec.tryMax) >= 0 {
 		t.caughtUp(f, p)

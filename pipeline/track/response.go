@@ -27,10 +27,10 @@ const (
 )
 
 // owe notes the responses that a READ or an atomic asks for.
-func (s *stream) owe(p *Packet, op *operation, hi uint32) {
+func (s *stream) owe(p *Packet, op *operation, hi uint32, isNew bool) {
 	for i := range s.owed {
 		if psnDiff(s.owed[i].lo, p.PSN) <= 0 && psnDiff(s.owed[i].hi, hi) >= 0 {
-			s.resp.again = true
+			s.resp.again, s.owed[i].again = true, true
 			s.unanswer(i)
 			return // asked again for what is owed
 		}
@@ -44,7 +44,7 @@ func (s *stream) owe(p *Packet, op *operation, hi uint32) {
 	}
 	s.owed = append(s.owed, owed{})
 	copy(s.owed[i+1:], s.owed[i:])
-	s.owed[i] = owed{lo: p.PSN, hi: hi, bytes: p.DMALen, kind: op.kind}
+	s.owed[i] = owed{lo: p.PSN, hi: hi, bytes: p.DMALen, kind: op.kind, again: !isNew}
 	if s.resp == nil {
 		s.resp = new(responses)
 	}
@@ -105,6 +105,7 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 	next := psnAdd(p.PSN, 1)
 	r := s.resp
 	i := s.owedAt(p.PSN)
+	t.conformResponse(g, f, p, op, i)
 	if r == nil || i < 0 {
 		if psnDiff(p.PSN, s.max) >= 0 || s.rec != nil && s.rec.unseen.has(p.PSN) {
 			t.unseenRead(f, p, op)
