@@ -185,7 +185,7 @@ func (t *Tracker) cause(f *flow, p *Packet, op *operation, psn uint32) reaction 
 		n.acted = true
 		return reaction{cause: record.CauseNak, react: p.Time - n.time, has: true, nak: n}
 	}
-	if n := r.nak(); n.valid && n.pass == s.passes && p.Time-n.time <= half && psnDiff(psn, n.psn) < 0 && op.begins() {
+	if n := r.nak(); n.valid && n.pass == s.passes && p.Time-n.time <= half && psnDiff(psn, n.psn) < 0 && op.begins() && s.sameMessage(psn, n.psn) {
 		return reaction{cause: record.CauseNak, react: p.Time - n.time, has: true, nak: n, whole: true}
 	}
 	if r.beyond.valid && r.beyond.pass == s.passes && r.beyond.psn == psn && p.Time-r.beyond.time <= half {
@@ -198,6 +198,16 @@ func (t *Tracker) cause(f *flow, p *Packet, op *operation, psn uint32) reaction 
 		return reaction{cause: record.CauseTimeout}
 	}
 	return reaction{cause: record.CauseUnknown}
+}
+
+// sameMessage says whether the message that begins at first holds psn.
+func (s *stream) sameMessage(first, psn uint32) bool {
+	for i := range s.messages {
+		if m := &s.messages[i]; m.lo == first && !m.partial {
+			return psnDiff(psn, m.hi) < 0 || !m.ended
+		}
+	}
+	return false
 }
 
 // place is where the packets of the ended pass went. nak is what the requester
