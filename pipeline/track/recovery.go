@@ -153,6 +153,15 @@ func (s *stream) recovery() *recovery {
 	return s.rec
 }
 
+// calm forgets the troubles of a stream once all of them are over and all is
+// acknowledged: a recovery takes more memory than the rest of a session.
+func (s *stream) calm() {
+	r := s.rec
+	if s.acked == s.max && s.pos == s.max && r.quiet() && !r.late && r.echo.try == nil && len(r.unheard)+len(r.corrupt)+len(r.reads) == 0 {
+		s.rec, s.repeat = nil, false
+	}
+}
+
 // quiet says whether nothing is under way.
 func (r *recovery) quiet() bool {
 	return r == nil || len(r.missing) == 0 && len(r.unseen) == 0 && r.try == nil && r.episode == nil && len(r.gone) == 0 && !r.guess.open
