@@ -229,8 +229,12 @@ const maxEvents = 12
 // worse.
 const maxLong = 4
 
-// longEpisode is how long it takes to be worth a line of its own.
-const longEpisode = 10_000_000 // ns
+// longEpisode is how long an episode has to be to be worth a line of its own,
+// veryLong that of a silence, which senders have for reasons of their own.
+const (
+	longEpisode = 10_000_000 // ns
+	veryLong    = 100_000_000
+)
 
 // weight says whether an event is worth a line in analyze's text (class 1 or
 // 2, of which 2 comes first), and how it compares with others of its class.
@@ -251,7 +255,7 @@ func weight(e *record.Event) (class int, size int64) {
 			return 1, d.Took
 		}
 	case record.Silence:
-		if d.Pending > 0 {
+		if d.Lasted >= veryLong {
 			return 1, d.Lasted
 		}
 	case record.ProtocolError:

@@ -19,7 +19,7 @@ func sessionCodes() []Code {
 			Summary:  "requesters that waited until their ACK timer ran out",
 			Meaning:  "A requester went back without a NAK or a response that told it to, after a silence. It happens where the last packets of a burst, a READ's only response or the answer is lost, or where the answer comes later than the timer. Critical where a stream spends a tenth of its time so.",
 			Check:    "Where the packets are lost. Then the ACK timeout of the QPs: too short, it fires without a loss; too long, each loss at the end of a message costs that much.",
-			Evidence: "`timeouts`, `waited_ns`, `stalled_streams` and `stalled_ns` (of other sessions, which stood still meanwhile), " + streamsWith("`timeouts`, `waited_ns`"),
+			Evidence: "`timeouts`, `waited_ns`, `stalled_streams` and `stalled_ns` (others, which stood still meanwhile), " + streamsWith("`timeouts`, `waited_ns`"),
 		},
 		{
 			Code: "answer-lost", Severities: warning,
@@ -131,7 +131,7 @@ func sessionCodes() []Code {
 			Summary:  "streams that stood still, and nothing tells why",
 			Meaning:  "A long pause in the middle of a stream that no retransmission at this tap explains: at least 10 ms, the ACK timeout where it is known, and ten times what almost all ACKs take. Where another stream waited for its ACK timer meanwhile, ack-timeout says so instead.",
 			Check:    "Whether it is as long as the ACK timeout: then a packet was lost before the tap, last of its pass, and came once. Otherwise whether the sender was paused or busy.",
-			Evidence: "`silences`, `lasted_ns`, " + streamsWith("`lasted_ns`, `pending`, `frame`"),
+			Evidence: "`silences`, `lasted_ns`, " + streamsWith("`lasted_ns`, `silences`"),
 		},
 		{
 			Code: "uc-ud-missing", Severities: []record.Severity{record.Warning, record.Info},

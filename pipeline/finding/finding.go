@@ -81,8 +81,8 @@ var sessionRules = [...]rule{
 // Find is all findings, the worst first, in an order that depends on f alone.
 func Find(f *Facts) []record.Finding { return find(f, rules[:]) }
 
-// OfSession is what there is to say of one session alone, given its events:
-// the worst first.
+// OfSession is what there is to say of one session alone, the worst first. The
+// events may be those of other sessions too, which tell why it stood still.
 func OfSession(s *record.Session, events []record.Event, leftOut uint64) []record.Finding {
 	return find(&Facts{alone: true, Result: &pipeline.Result{Sessions: record.SessionsOf(*s), Events: events, EventsLeftOut: leftOut}}, sessionRules[:])
 }

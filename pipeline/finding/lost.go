@@ -56,13 +56,16 @@ func lostBeforeTap(f *Facts) []record.Finding {
 	} else {
 		title += ", in " + h.between()
 	}
-	detail := "They were missing here, and were sent again."
-	if responses > 0 {
+	detail := isAre(n, "It was missing here, and was sent again.", "They were missing here, and were sent again.")
+	switch {
+	case responses == n:
+		detail += isAre(n, " It is a READ response.", " All of them are READ responses.")
+	case responses > 0:
 		detail += " " + count(responses) + " of them " + isAre(responses, "is a READ response", "are READ responses") + "."
 	}
 	switch {
 	case corrupt == n:
-		detail += " They did come, but with a wrong ICRC, which receivers drop: see icrc-bad."
+		detail += isAre(n, " It", " They") + " did come, but with a wrong ICRC, which receivers drop: see icrc-bad."
 	case corrupt > 0:
 		detail += " " + count(corrupt) + " of them did come, but with a wrong ICRC, which receivers drop: see icrc-bad."
 	}
@@ -137,13 +140,13 @@ func lostAfterTap(f *Facts) []record.Finding {
 	default:
 		title += ", on the way from " + endpoint(h[0].from())
 	}
-	detail := "They passed here and did not arrive."
+	detail := isAre(n, "It", "They") + " passed here and did not arrive."
 	if reads < n {
-		detail += " NAKs asked for them again: once for a gap, however long, so there may be more."
+		detail += isAre(n, " A NAK asked for it again", " NAKs asked for them again") + ": once for a gap, however long, so there may be more."
 	}
 	switch {
 	case answers == n:
-		detail += " The requester asked for them again."
+		detail += " The requester asked for " + isAre(n, "it", "them") + " again."
 	case reads == n:
 		detail += " Whether a request was lost on its way there or an answer on its way back, this does not tell."
 	case reads > 0:

@@ -177,10 +177,13 @@ func goBackN(f *Facts) []record.Finding {
 	title += " (" + percent(again.Packets, sent) + " of the requests): " + who + " went back " + times(tries) + ", " + causes(h)
 	detail := places(h)
 	if lost > 0 {
-		detail += " " + plural(lost, "packet") + isAre(lost, " was", " were") + " seen to be lost, so each loss cost " +
-			strconv.FormatFloat(float64(again.Packets)/float64(lost), 'f', 1, 64) + " packets."
+		detail += " " + plural(lost, "packet") + isAre(lost, " was", " were") + " seen to be lost"
+		if again.Packets > lost {
+			detail += ", and " + strconv.FormatFloat(float64(again.Packets)/float64(lost), 'f', 1, 64) + " were sent again for each"
+		}
+		detail += "."
 	}
-	if wasted.Packets > 0 && lost > 0 {
+	if wasted.Packets > lost && lost > 0 {
 		detail += " " + count(wasted.Packets) + " of the packets sent again had passed this tap before: go-back-N sends everything from the lost one on."
 	}
 	if zero > 0 {
@@ -274,7 +277,7 @@ func ackTimeout(f *Facts) []record.Finding {
 		detail += atPlaces(&at, "everything had passed this tap, so that it was lost behind it, or the answer before it")
 	}
 	if n := uint64(len(f.behind.streams)); n > 0 {
-		detail += " Meanwhile " + plural(n, "stream") + " of other sessions stood still, for " + duration(f.behind.lasted) +
+		detail += " Meanwhile " + plural(n, "other stream") + " stood still, for " + duration(f.behind.lasted) +
 			" in all: a job whose members wait for one another stalls as a whole."
 	}
 	detail += h.worst() + " A timer costs far more than a NAK: see whether the QPs' ACK timeout suits this network, once the loss has been dealt with."

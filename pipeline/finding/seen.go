@@ -81,6 +81,8 @@ const (
 func silence(f *Facts) []record.Finding {
 	var h hits
 	var lasted int64
+	var n uint64
+	at := make(map[streamKey]int) // in h
 	for i := range f.Events {
 		e := &f.Events[i]
 		d, ok := e.Detail.(record.Silence)
@@ -91,24 +93,31 @@ func silence(f *Facts) []record.Finding {
 		if !ok || d.Lasted < st.s.AckTimeout[st.index] || d.Lasted < longSilence*st.req.AckLatency.Quantile(0.99) {
 			continue
 		}
-		lasted += d.Lasted
-		h = append(h, hit{
-			stream: st, n: uint64(d.Lasted), say: duration(d.Lasted), first: e.Frame, has: true,
-			more: record.Evidence{{Key: "lasted_ns", Value: d.Lasted}, {Key: "pending", Value: uint64(d.Pending)}, {Key: "frame", Value: e.Frame}},
-		})
+		lasted, n = lasted+d.Lasted, n+1
+		k, seen := at[streamKey{e.Session, e.Stream}]
+		if !seen {
+			k = len(h)
+			at[streamKey{e.Session, e.Stream}] = k
+			h = append(h, hit{stream: st, first: e.Frame, has: true, more: record.Evidence{{Key: "lasted_ns", Value: int64(0)}, {Key: "silences", Value: uint64(0)}}})
+		}
+		x := &h[k]
+		x.n += uint64(d.Lasted)
+		times := x.more.Get("silences").(uint64) + 1
+		x.more[0].Value, x.more[1].Value = int64(x.n), times
+		x.say = duration(int64(x.n))
 	}
 	if len(h) == 0 {
 		return nil
 	}
 	h.sort()
-	title := h[0].name() + " stood still for " + duration(lasted) + " in the middle of its traffic, and nothing here tells why"
+	title := h[0].name() + " stood still " + times(n) + " in the middle of its traffic, for " + duration(lasted) + " in all, and nothing here tells why"
 	if len(h) > 1 {
-		title = "Streams stood still " + times(uint64(len(h))) + " in the middle of their traffic, for " + duration(lasted) + " in all, and nothing here tells why"
+		title = plural(uint64(len(h)), "stream") + " stood still " + times(n) + " in the middle of their traffic, for " + duration(lasted) + " in all, and nothing here tells why"
 	}
 	return h.finding(record.Info, "silence", title,
 		"Nothing was sent again here after it. A packet that was lost before this tap, the last one sent, and came once when it was sent again, looks like this; so does a sender "+
 			"that was busy, or paused."+h.worst()+" Compare with the QP's ACK timeout: as long as that, it was a loss.",
-		record.Evidence{{Key: "silences", Value: uint64(len(h))}, {Key: "lasted_ns", Value: lasted}})
+		record.Evidence{{Key: "silences", Value: n}, {Key: "lasted_ns", Value: lasted}})
 }
 
 // protocolError says which rules were broken.

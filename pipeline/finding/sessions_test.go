@@ -64,7 +64,7 @@ func TestSessionRules(t *testing.T) {
 			}
 		}, "critical lost-before-tap, warning go-back-n, warning ack-timeout", []string{
 			"10.0.0.1 sent 40 packets again to 10.0.0.2/0x12 (0.4 % of the requests): it went back 12 times, 11 on a NAK and 1 on a timeout.",
-			"In all of them packets were missing at this tap.", "each loss cost 3.3 packets", "28 of the packets sent again had passed this tap before",
+			"In all of them packets were missing at this tap.", "12 packets were seen to be lost, and 3.3 were sent again for each.", "28 of the packets sent again had passed this tap before",
 			"12 packets were lost between 10.0.0.1 and this tap (0.1 %), on the way to 10.0.0.2/0x12.",
 			"10.0.0.1 waited for 10.0.0.2/0x12 until its ACK timer ran out, once: 100.0 ms, 5.0 % of the time.", "the answer came too late. Packets were missing at this tap.",
 		}},
@@ -88,7 +88,7 @@ func TestSessionRules(t *testing.T) {
 			r.s[0].BToA.ReadResponses.Packets = 99_999
 			r.events = []record.Event{event(9, "s", &record.Try{Cause: record.CauseRead, Place: record.Answer, LostAfter: 1, Opcode: "RC_RDMA_READ_REQUEST"})}
 		}, "warning lost-after-tap, warning go-back-n", []string{
-			"At least 1 packet was lost between this tap and 10.0.0.1 (<0.1 %): READ or atomic answers of 10.0.0.2/0x12. They passed here and did not arrive. The requester asked for them again.",
+			"At least 1 packet was lost between this tap and 10.0.0.1 (<0.1 %): READ or atomic answers of 10.0.0.2/0x12. It passed here and did not arrive. The requester asked for it again.",
 		}},
 		{"selective repeat", func(r *all) {
 			d := &r.s[0].AToB
@@ -109,7 +109,7 @@ func TestSessionRules(t *testing.T) {
 			r.s[0].AToB.Modes[record.GoBackN] = 2
 			r.s[0].AToB.Retransmitted.Packets = 2
 		}, "warning lost-before-tap, warning go-back-n", []string{
-			"2 packets were lost between 10.0.0.2 and this tap", "2 of them are READ responses", "it went back twice, for a missing READ response",
+			"2 packets were lost between 10.0.0.2 and this tap", "All of them are READ responses.", "it went back twice, for a missing READ response",
 		}},
 		{"two senders, one corrupt", func(r *all) {
 			r.s[0].AToB.Lost = record.Lost{BeforeTap: 1, Corrupt: 1}
@@ -212,7 +212,7 @@ func TestSessionRules(t *testing.T) {
 		{"undecided", func(r *all) { r.s[0].AToB.Undecided = 1 }, "info undecided", []string{"1 packet out of order"}},
 		{"silence", func(r *all) {
 			r.events = []record.Event{event(9, "s", record.Silence{Lasted: 67_000_000, Pending: 3}), event(19, "s", record.Silence{Lasted: second})}
-		}, "info silence", []string{"Streams stood still twice in the middle of their traffic, for 1.07 s in all"}},
+		}, "info silence", []string{"10.0.0.1/0x11 to 10.0.0.2/0x12 stood still twice in the middle of its traffic, for 1.07 s in all"}},
 		{"silences that are no surprise", func(r *all) {
 			r.s[0].AckTimeout[0] = 80_000_000
 			r.s[0].BToA.AckLatency.Add(5_000_000)
@@ -227,7 +227,7 @@ func TestSessionRules(t *testing.T) {
 			still := event(2_100_000, "t", record.Silence{Lasted: second})
 			r.events = []record.Event{try, still, event(3_000_000, "t", record.Silence{Lasted: second})}
 		}, "critical ack-timeout, warning go-back-n, info silence", []string{
-			"Meanwhile 1 stream of other sessions stood still, for 1.00 s in all", "10.0.0.3/0x21 to 10.0.0.4/0x22 stood still for 1.00 s in the middle",
+			"Meanwhile 1 other stream stood still, for 1.00 s in all", "10.0.0.3/0x21 to 10.0.0.4/0x22 stood still once in the middle",
 		}},
 		{"rules broken", func(r *all) {
 			e := event(9, "s", record.ProtocolError{Rule: "opcode order", Got: "RC_SEND_MIDDLE", Want: "RC_SEND_FIRST"})

@@ -54,7 +54,7 @@ func stalled(events []record.Event) behind {
 			if w.from >= to {
 				break
 			}
-			if lo, hi := max(w.from, upTo), min(w.to, to); w.key.session != key.session && lo < hi {
+			if lo, hi := max(w.from, upTo), min(w.to, to); w.key != key && lo < hi {
 				covered, upTo = covered+hi-lo, hi
 			}
 		}
