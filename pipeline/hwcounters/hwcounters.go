@@ -168,8 +168,8 @@ func add(from, to *Host, req, resp *record.Direction) {
 
 	t[OutOfSequence] += resp.Naks[decode.NakSequence]
 	// A retry of a request that is known to have arrived: its answer was lost
-	// or late, or the answers beyond it came.
-	t[Duplicates] += req.Places[record.Answer] + req.Tries[record.CauseRead] + req.DuplicateRequests
+	// or late, or the answers beyond it came. One try may be both.
+	t[Duplicates] += max(req.Places[record.Answer], req.Tries[record.CauseRead]) + req.DuplicateRequests
 	t[RNRNaksSent] += resp.RNRNaks
 	t[AccessErrorsSent] += resp.Naks[decode.NakRemoteAccess]
 	t[BadICRC] += req.ICRCBad
