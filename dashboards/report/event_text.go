@@ -297,7 +297,8 @@ func (t *text) events() {
 	}
 	for s := range t.Sessions.All() {
 		if _, ok := sessions[s.ID]; ok {
-			sessions[s.ID] = s
+			one := *s
+			sessions[s.ID] = &one
 		}
 	}
 	t.b.WriteByte('\n')

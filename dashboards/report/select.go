@@ -25,7 +25,8 @@ const (
 func Select(sessions record.Sessions, qpn uint32, addr string) ([]*record.Session, error) {
 	var byEnd, byPeer []*record.Session
 	want := sameAddr(addr)
-	for s := range sessions.All() {
+	for i := range sessions.Len() {
+		s := sessions.At(i)
 		a, b := s.A.HasQPN && s.A.QPN == qpn, s.B.HasQPN && s.B.QPN == qpn
 		switch {
 		case a && want(&s.A), b && want(&s.B):
@@ -100,7 +101,8 @@ func nearest(sessions record.Sessions, qpn uint32, addr string) (all []*record.S
 		all = all[:min(len(all), maxCandidates)]
 	}
 	for _, only := range []bool{true, false} {
-		for s := range sessions.All() {
+		for i := range sessions.Len() {
+			s := sessions.At(i)
 			if only && !want(&s.A) && !want(&s.B) {
 				continue
 			}

@@ -83,15 +83,23 @@ func again(d *record.Direction) uint64 {
 
 // top are the first n sessions in an order, as indices.
 func (s Sort) top(all record.Sessions, n int) []int {
-	keys := make([]sortKey, all.Len())
-	for i := range keys {
-		keys[i] = s.key(all.At(i), i)
+	var keys []sortKey
+	keep := func() {
+		slices.SortFunc(keys, func(a, b sortKey) int {
+			return cmp.Or(cmp.Compare(b.first, a.first), cmp.Compare(b.second, a.second), cmp.Compare(b.third, a.third), cmp.Compare(a.index, b.index))
+		})
+		keys = keys[:min(len(keys), n)]
 	}
-	slices.SortFunc(keys, func(a, b sortKey) int {
-		return cmp.Or(cmp.Compare(b.first, a.first), cmp.Compare(b.second, a.second), cmp.Compare(b.third, a.third), cmp.Compare(a.index, b.index))
-	})
-	out := make([]int, 0, min(n, len(keys)))
-	for _, k := range keys[:cap(out)] {
+	i := 0
+	for one := range all.All() {
+		if keys = append(keys, s.key(one, i)); len(keys) >= 2*n+1024 {
+			keep()
+		}
+		i++
+	}
+	keep()
+	out := make([]int, 0, len(keys))
+	for _, k := range keys {
 		out = append(out, k.index)
 	}
 	return out

@@ -39,11 +39,11 @@ func (t *Tracker) list() record.Sessions {
 		}
 	}
 	if len(rows) > fewSessions {
-		return record.MakeSessions(len(rows), func(i int) *record.Session { return rows[i].make(t) }, func(i int) bool { return rows[i].plain() })
+		return record.MakeSessions(len(rows), func(i int, s *record.Session) { rows[i].fill(t, s) }, func(i int) bool { return rows[i].plain() })
 	}
-	all := make([]record.Session, 0, len(rows))
-	for _, r := range rows {
-		all = append(all, *r.make(t))
+	all := make([]record.Session, len(rows))
+	for i, r := range rows {
+		r.fill(t, &all[i])
 	}
 	return record.SessionsOf(all...)
 }
@@ -65,12 +65,12 @@ func (r sessionRow) first() record.FrameRef {
 	return r.f.first.ref()
 }
 
-func (r sessionRow) make(t *Tracker) *record.Session {
+func (r sessionRow) fill(t *Tracker, s *record.Session) {
 	if r.f == nil {
-		return r.s
+		*s = *r.s
+		return
 	}
-	s := t.session(r.f)
-	return &s
+	t.session(r.f, s)
 }
 
 // plain says whether the session has nothing to tell beyond its figures.
@@ -195,10 +195,10 @@ func (f *flow) ends() (a, b record.Endpoint) {
 }
 
 // session is the record of the session that f began.
-func (t *Tracker) session(f *flow) record.Session {
+func (t *Tracker) session(f *flow, s *record.Session) {
 	a, b := f.ends()
 	l := f.life
-	s := record.Session{
+	*s = record.Session{
 		ID: f.sessionName(), Service: f.service, Version: f.version, VNI: f.vni, HasVNI: f.hasVNI, Incarnation: l.incarnation,
 		A: a, B: b, Pairing: record.Pairing{Method: l.method, Confidence: l.confidence}, State: l.state,
 		CM: l.cm(), First: f.first.ref(), Last: f.last.ref(),
@@ -250,7 +250,6 @@ func (t *Tracker) session(f *flow) record.Session {
 	if s.State == record.StateOpen && f.requests && !f.req.heard && (f.peer == nil || !f.peer.req.heard) && f.service != record.UC && !f.ud {
 		s.State = record.StateUnanswered
 	}
-	return s
 }
 
 func (f *flow) cnps() uint64 {
