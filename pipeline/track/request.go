@@ -167,7 +167,7 @@ func (t *Tracker) again(f *flow, p *Packet, op *operation, n uint32) {
 	} else {
 		b.retransmitted.Repeats++
 	}
-	if lost := r.gone.take(p.PSN, hi); lost > 0 {
+	if lost := r.gone.take(p.PSN, hi, s.passes); lost > 0 {
 		b.lost.BeforeTap += lost
 		if r.try != nil {
 			r.try.LostBefore += lost
