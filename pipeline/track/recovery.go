@@ -134,6 +134,7 @@ type beyondSeen struct {
 	time  int64
 	pass  uint32
 	valid bool
+	ack   bool // it was an ACK
 }
 
 // lastTries tells the tries of one PSN at the end of a stream.
