@@ -130,9 +130,8 @@ func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
 // same: the requester repairs selectively.
 func (s *stream) learnSelective(upTo uint32) {
 	r := s.rec
-	for len(r.soft) > 0 && psnDiff(r.soft[0].hi, upTo) <= 0 {
+	if r.soft.cutBelow(upTo) > 0 {
 		s.selective = true
-		r.soft = r.soft[:copy(r.soft, r.soft[1:])]
 	}
 	if len(r.gone) > 0 && r.gone.leftOut(upTo) {
 		s.selective = true

@@ -45,6 +45,9 @@ func (t *Tracker) unanswered(f *flow, p *Packet, op *operation) {
 		if s.recovery().unseen.remove(p.PSN, psnAdd(p.PSN, 1)) > 0 {
 			b.lost.BeforeTap--
 			b.reordered++
+			if op.begins() {
+				s.sent[op.kind]++
+			}
 			f.goodput += uint64(p.Payload)
 			t.emit(f, p, record.Reorder{PSN: p.PSN, Behind: uint32(-d)})
 		}

@@ -7,9 +7,10 @@ type gone struct {
 	span
 	// soft says that the pass jumped over it to the maximum. Either the last
 	// packets of the pass were lost, or the requester repairs selectively and
-	// did not send them: what it sends again beyond the first of them tells.
-	soft  bool
-	first bool // the first packet of a soft one was sent again, and is not counted
+	// did not send them: two packets of it in one pass tell.
+	soft bool
+	open uint32 // packets of a soft one that were sent again and are not counted
+	pass uint32 // of the last of them
 }
 
 // goneList holds them, one for each pass that missed a packet. They may
@@ -35,9 +36,9 @@ func (l goneList) has(psn uint32) bool {
 	return false
 }
 
-// take takes out the packet [lo, hi), which is sent again, and returns how many
-// losses that makes.
-func (l *goneList) take(lo, hi uint32) (lost uint64) {
+// take takes out the packet [lo, hi), which is sent again in a pass, and
+// returns how many losses that makes.
+func (l *goneList) take(lo, hi, pass uint32) (lost uint64) {
 	if len(*l) == 0 {
 		return 0
 	}
@@ -49,16 +50,14 @@ func (l *goneList) take(lo, hi uint32) (lost uint64) {
 			continue
 		case !g.soft:
 			lost++
-		case had.len() == 1 && !g.first:
+		case had.len() == 1 && g.open == 0:
 			alone = true
-		case lo == had.lo && !g.first:
-			g.first = true
+		case g.open == 0 && lo == had.lo, g.open > 0 && g.pass != pass:
+			g.open++
+			g.pass = pass
 		default:
-			lost++
-			if g.first {
-				lost++
-			}
-			g.soft, g.first = false, false
+			lost += 1 + uint64(g.open)
+			g.soft, g.open = false, 0
 		}
 		i = l.cut(i, lo, hi)
 	}

@@ -92,14 +92,16 @@ func judgeMessages(c *complaints, st *scenario.StreamTruth, f *stream) {
 func judgeNaks(c *complaints, st *scenario.StreamTruth, f *stream) {
 	var naks [5]uint64
 	var rnr, refusals uint64
+	refused := make(map[uint32]bool) // by an RNR NAK that was captured
 	for _, n := range st.NAKs {
 		switch {
 		case n.Frame == 0:
 		case n.Timer != 0:
 			rnr++
+			refused[n.PSN] = true
 		default:
 			naks[n.Code&0x1f]++
-			if n.Quirk {
+			if n.Quirk && refused[n.PSN] {
 				refusals++
 			}
 		}
@@ -153,11 +155,10 @@ func judgeLosses(c *complaints, st *scenario.StreamTruth, f *stream) {
 	within(c, "lost after the tap", f.req.Lost.AfterTap, after, after+asked(st))
 }
 
-// asked are the tries that begin with a READ or an atomic which the tap had
-// seen, and of which something was lost.
+// asked are the tries that begin with a READ or an atomic.
 func asked(st *scenario.StreamTruth) (n uint64) {
 	for _, t := range st.Tries {
-		if !t.Visible || t.LostAnswers+t.LostAfter+t.LostBefore == 0 {
+		if !t.Visible {
 			continue
 		}
 		for _, m := range st.Messages {
@@ -215,7 +216,9 @@ func judgeTry(c *complaints, t *scenario.Try, y triedAt) {
 	case record.Selective, record.GoBack0:
 		equal(c, "mode", y.Mode.String(), string(t.Mode))
 	case record.GoBackN:
-		if t.Mode == scenario.GoBackN || y.PSN == y.Max-1 || t.Mode == scenario.GoBack0 && t.PSN == t.NAKPSN {
+		// Going back to the first packet of a message shows where a NAK names
+		// another one, and selective repair where there is more to send.
+		if y.PSN == y.Max-1 || t.Mode == scenario.GoBack0 && (t.AtTap != "nak" || t.PSN == t.NAKPSN) {
 			break
 		}
 		equal(c, "mode", y.Mode.String(), string(t.Mode))

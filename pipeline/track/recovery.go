@@ -8,6 +8,7 @@ import (
 type recovery struct {
 	missing spans // skipped in this pass
 	soft    spans // of them, those that a selective repair may have left out
+	sparse  bool  // one packet was sent again in this pass and all others left out: to lose those and no more is unlikely
 	unseen  spans // below the maximum, and in no pass seen
 	early   spans // likewise, below the first PSN of the capture
 	gone    goneList
@@ -133,6 +134,7 @@ type beyondSeen struct {
 	time  int64
 	pass  uint32
 	valid bool
+	ack   bool // it was an ACK
 }
 
 // lastTries tells the tries of one PSN at the end of a stream.

@@ -58,6 +58,10 @@ func (s *stream) begin(p *Packet) {
 	s.last = p.Time
 }
 
+// selectiveJump is how many packets a requester that has sent one packet again
+// must jump over to repair selectively.
+const selectiveJump = 3
+
 // skip notes the PSNs that p jumped over.
 func (t *Tracker) skip(f *flow, p *Packet, d uint32) {
 	s := f.req
@@ -68,6 +72,12 @@ func (t *Tracker) skip(f *flow, p *Packet, d uint32) {
 		// are lost: only a step back to them would tell.
 		if r.lead.open {
 			r.lead.jump = true
+		}
+		if s.hasAcked && psnDiff(s.acked, lo) > 0 { // no need to send that
+			lo = s.acked
+		}
+		if r.try != nil && r.try.Resent.Packets == 1 && psnDiff(hi, lo) >= selectiveJump {
+			r.sparse = true
 		}
 		r.soft.add(lo, hi)
 		return
@@ -167,7 +177,7 @@ func (t *Tracker) again(f *flow, p *Packet, op *operation, n uint32) {
 	} else {
 		b.retransmitted.Repeats++
 	}
-	if lost := r.gone.take(p.PSN, hi); lost > 0 {
+	if lost := r.gone.take(p.PSN, hi, s.passes); lost > 0 {
 		b.lost.BeforeTap += lost
 		if r.try != nil {
 			r.try.LostBefore += lost

@@ -124,6 +124,8 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 	case psnDiff(p.PSN, r.pos) >= 0:
 		if p.PSN != first {
 			t.skipResponses(f, p, first)
+		} else if b := s.rec; b != nil && b.beyond.valid && b.beyond.psn == p.PSN && b.beyond.ack && !s.owed[i].again {
+			t.lateResponse(f, p, next) // an ACK has overtaken it
 		}
 		r.pos = next
 	case r.again: // the responder begins again
@@ -139,12 +141,7 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 		r.missing, r.again, r.late = r.missing[:0], false, false
 		r.pos = next
 	case r.unseen.has(p.PSN): // others have overtaken it
-		f.bad().reordered++
-		if !r.late {
-			r.late, r.lateLo = true, p.PSN
-		}
-		r.lateHi = r.pos
-		t.emit(f, p, record.Reorder{PSN: p.PSN, Behind: uint32(psnDiff(r.pos, next))})
+		t.lateResponse(f, p, r.pos)
 	}
 	if psnDiff(p.PSN, r.max) >= 0 {
 		r.max = next
@@ -217,8 +214,19 @@ func (t *Tracker) skipResponses(f *flow, p *Packet, first uint32) {
 func (s *stream) jumpOwed(p *Packet) {
 	first := s.owedFrom(s.resp.pos)
 	if i := s.owedAt(first); i >= 0 && !s.owed[i].answered && psnDiff(p.PSN, first) > 0 {
-		s.recovery().beyond = beyondSeen{psn: first, time: p.Time, pass: s.passes, valid: true}
+		s.recovery().beyond = beyondSeen{psn: first, time: p.Time, pass: s.passes, valid: true, ack: true}
 	}
+}
+
+// lateResponse notes a response that what is below hi has overtaken.
+func (t *Tracker) lateResponse(f *flow, p *Packet, hi uint32) {
+	r := f.req.resp
+	f.bad().reordered++
+	if !r.late {
+		r.late, r.lateLo = true, p.PSN
+	}
+	r.lateHi = hi
+	t.emit(f, p, record.Reorder{PSN: p.PSN, Behind: uint32(max(psnDiff(r.pos, psnAdd(p.PSN, 1)), 0))})
 }
 
 // completeOwed closes what index i owes, if nothing of it is missing.
@@ -272,12 +280,17 @@ type goneResponses struct {
 	after  uint64
 }
 
+// silentFor says whether p comes after a silence much longer than answers take.
+func (f *flow) silentFor(p *Packet) bool {
+	return f.lat == nil || f.lat.ack.Count == 0 || p.Time-max(f.req.last, f.req.lastAnswer) > 4*f.lat.ack.Min
+}
+
 // responsesGone judges the responses that a READ or an atomic, sent again as
 // p, had before it.
 func (t *Tracker) responsesGone(f *flow, p *Packet, op *operation) (gone goneResponses) {
 	s := f.req
 	r := s.resp
-	if r == nil || op.class != classOwing {
+	if r == nil || op.class != classOwing || s.rec.unseen.has(p.PSN) {
 		return gone
 	}
 	for _, m := range r.missing {
@@ -287,7 +300,7 @@ func (t *Tracker) responsesGone(f *flow, p *Packet, op *operation) (gone goneRes
 		}
 	}
 	switch i := s.owedAt(p.PSN); {
-	case i >= 0 && p.PSN != s.owed[i].lo && p.PSN == r.max && f.peer != nil:
+	case i >= 0 && p.PSN != s.owed[i].lo && p.PSN == r.max && f.peer != nil && f.silentFor(p):
 		// The answer broke off. What was sent of the rest is not known: at
 		// least the first.
 		f.peer.bad().responses.LostBeforeTap++
@@ -300,7 +313,7 @@ func (t *Tracker) responsesGone(f *flow, p *Packet, op *operation) (gone goneRes
 			return gone
 		}
 		gone.after, gone.seen = 1, true
-	case i >= 0 && p.PSN == s.owedFrom(r.pos) && s.seenInPass(p.PSN) && !(s.rec.nak().valid && s.rec.nak().psn == p.PSN):
+	case i >= 0 && p.PSN == s.owedFrom(r.pos) && s.seenInPass(p.PSN) && !(s.rec.nak().valid && s.rec.nak().psn == p.PSN) && f.silentFor(p):
 		// Where the responses stand: the request or a response is lost, one
 		// of them.
 		gone.after = 1

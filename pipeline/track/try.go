@@ -60,7 +60,7 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	for _, m := range r.soft {
 		r.before.missing.add(m.lo, m.hi)
 	}
-	r.soft = r.soft[:0]
+	r.soft, r.sparse = r.soft[:0], false
 	r.gap = 0
 	r.late, r.lateGuessed = false, 0
 	s.pass, s.pos, s.repeat = from, p.PSN, true
@@ -157,7 +157,7 @@ func (s *stream) lostFrom(psn uint32) bool {
 		take(m, false)
 	}
 	for _, m := range r.soft {
-		if psnDiff(psn, m.lo) <= 0 && !s.selective {
+		if psnDiff(psn, m.lo) <= 0 && !s.selective && !r.sparse {
 			take(m, psn == m.lo)
 		}
 	}
