@@ -83,6 +83,7 @@ func again(d *record.Direction) uint64 {
 
 // top are the first n sessions in an order, as indices.
 func (s Sort) top(all record.Sessions, n int) []int {
+	n = min(n, all.Len())
 	var keys []sortKey
 	keep := func() {
 		slices.SortFunc(keys, func(a, b sortKey) int {
