@@ -267,7 +267,7 @@ func newCapture(c *pipeline.Result) Capture {
 func noDuplicates(d *pipeline.Duplicates) string {
 	atLeast := ""
 	if d.Capture > 0 {
-		atLeast = plural(d.Capture, "RoCE packet") + " or more captured a second time; "
+		atLeast = plural(d.Capture, "RoCE packet") + " or more captured again; "
 	}
 	switch {
 	case d.Network > 0:

@@ -127,7 +127,7 @@ func (t *text) summary() {
 	if c.Duplicates == nil {
 		t.row("Duplicates", c.noDuplicates)
 	} else if *c.Duplicates > 0 {
-		t.row("Duplicates", plural(*c.Duplicates, "RoCE packet")+" captured a second time")
+		t.row("Duplicates", plural(*c.Duplicates, "RoCE packet")+" captured again")
 	}
 	t.row("Truncated", truncated(c))
 	t.row("Malformed", count(c.Malformed))

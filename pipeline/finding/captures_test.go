@@ -1,6 +1,7 @@
 package finding_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"hash/crc32"
@@ -433,6 +434,53 @@ func TestDoubledSaysWhat(t *testing.T) {
 	_, all := analyze(t, pipeline.DefaultConfig(), capturetest.Get(t, "any_sll2_with_mirror_duplicates").Path)
 	if detail := find(t, all, "mirrored-twice").Detail; !strings.Contains(detail, "Between the copies the interface differs. ") {
 		t.Error(detail)
+	}
+}
+
+// TestManyTimes has each packet several times: with IP IDs, without, and
+// without among packets that were sent again. How often it is there is told,
+// what was sent again is no copy, and who follows the sessions sees what it
+// sees of each packet once.
+func TestManyTimes(t *testing.T) {
+	say := map[int]string{2: "twice", 3: "three times", 4: "four times", 7: "seven times", 8: "eight times"}
+	for _, name := range []string{"rc_write_1024", "loss_before_write_1pct", "rc_write_ipv6", "ipv6_loss_before_read_1pct"} {
+		once, found := analyze(t, pipeline.DefaultConfig(), write(t, frames(t, name)))
+		packets := once.RoCE.Total()
+		if slices.Contains(above(found, record.Info), "mirrored-twice") {
+			t.Errorf("%s: %+v", name, found)
+		}
+		for k, times := range say {
+			all := frames(t, name)
+			n := len(all)
+			for i := range all {
+				for j := 1; j < k; j++ {
+					c := all[i]
+					c.Time += int64(j)
+					all = append(all, c)
+				}
+			}
+			slices.SortStableFunc(all[:], func(a, b capture.Frame) int { return cmp.Compare(a.Time, b.Time) })
+			many, found := analyze(t, pipeline.DefaultConfig(), write(t, all))
+			f := find(t, found, "mirrored-twice")
+			got, decided := many.Duplicates.Capture, many.Duplicates.Decided()
+			share := f.Evidence.Get("share").(float64)
+			if got != packets*uint64(k-1) || !decided || share > 1 || share < 0.9 || f.Evidence.Get("times") != uint64(k) || !strings.Contains(f.Title, " captured "+times+": ") {
+				t.Errorf("%s, %d frames %s: %d copies, want %d, decided %v; %+v", name, n, times, got, packets*uint64(k-1), decided, f)
+			}
+			if again := f.Evidence.Get("sent_again").(uint64); (again > 0) != (name == "ipv6_loss_before_read_1pct") ||
+				strings.Contains(f.Detail, "not sent again") != strings.HasSuffix(name, "e_1pct") && name != "rc_write_1024" {
+				t.Errorf("%s %s: %d sent again: %s", name, times, again, f.Detail)
+			}
+			if len(many.Sessions) != len(once.Sessions) {
+				t.Fatalf("%s %s: %d sessions, want %d", name, times, len(many.Sessions), len(once.Sessions))
+			}
+			for i := range once.Sessions {
+				a, b := &once.Sessions[i], &many.Sessions[i]
+				if x, y := a.AToB.Retransmitted.Packets+a.BToA.Retransmitted.Packets, b.AToB.Retransmitted.Packets+b.BToA.Retransmitted.Packets; x != y {
+					t.Errorf("%s %s: %d sent again, want %d", name, times, y, x)
+				}
+			}
+		}
 	}
 }
 

@@ -88,7 +88,7 @@ func packetCodes() []Code {
 		{
 			Code: "mirrored-twice", Severities: warning,
 			Summary:  "the same packets were captured at two places",
-			Meaning:  "Of a direction with at least 8 packets, nine in ten are there twice within 10 ms with the same bytes (fields that change on the way aside) and the same IP ID; or half of them are, from another interface or with another MAC address, VLAN or TTL. A retransmission has a new IP ID. Where there is none (zero, constant, IPv6) nine in ten have to be doubled, once each. The finding says in what the copies differ: `input` (the file), `interface`, `direction` (sent or received, in Linux cooked captures), `mac`, `vlan`, `ttl`, `encapsulation`, or nothing. All counts and rates include the copies.",
+			Meaning:  "Of a direction with at least 8 packets, nine in ten are there twice or oftener within 10 ms with the same bytes (fields that change on the way aside) and the same IP ID; or half of them are, from another interface or with another MAC address, VLAN or TTL. A retransmission has a new IP ID. Where there is none (zero, constant, IPv6) nine in ten have to be there equally often, up to 8 times, or a multiple of that: a packet that is there four times among others that are there twice was sent again, and two of the four are copies. The finding says in what the copies differ: `input` (the file), `interface`, `direction` (sent or received, in Linux cooked captures), `mac`, `vlan`, `ttl`, `encapsulation`, or nothing. All counts and rates include the copies.",
 			Check:    "The mirror: a port in both directions together with its neighbour, or capturing on `any`.",
 			Evidence: doubledEvidence,
 		},
@@ -151,7 +151,7 @@ func packetCodes() []Code {
 	}
 }
 
-const doubledEvidence = "`copies`, `packets`, `share` (of the originals that are doubled), `captured_elsewhere` (copies from another place), `differ` (in what), `directions` (`src`, `dst`, `packets`, `copies`), `directions_doubled`, `first`"
+const doubledEvidence = "`copies`, `packets`, `share` (of the different packets, those that are there more than once), `times` (that most of these are there, in the direction with most), `sent_again` (packets that are there again and no copies: without an IP ID, see mirrored-twice), `captured_elsewhere` (copies from another place), `differ` (in what), `directions` (`src`, `dst`, `packets`, `copies`, `times`), `directions_doubled`, `first`"
 
 // Markdown is docs/findings.md.
 func Markdown() string {
