@@ -101,9 +101,12 @@ func (t *text) inputs() {
 		if len(t.Inputs) > 1 {
 			s += ", " + plural(in.Packets, "packet") + ", " + byteSize(in.Bytes)
 		}
-		if in.DamagedAt != nil && in.Format != "unknown" {
+		switch {
+		case in.whole:
+			s += ", read to its end, and other bytes follow"
+		case in.DamagedAt != nil && in.Format != "unknown":
 			s += ", damaged at byte " + count(uint64(*in.DamagedAt))
-		} else if in.DamagedAt == nil && !t.Partial {
+		case in.DamagedAt == nil && !t.Partial:
 			s += ", read to its end"
 		}
 		t.row(label, s)
