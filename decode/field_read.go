@@ -138,8 +138,8 @@ func readProtocols(x *Extra, p *Packet, _ Layer, v *Value) bool {
 		case LayerIPv6Ext:
 			name = extensionNames[next]
 			next = p.Data[l.Off]
-		case LayerPayload: // a datagram's is management's; one that was cut Wireshark does not reach
-			if p.Has&HasMAD != 0 || p.lim > p.avail {
+		case LayerPayload: // a datagram's is management's; one that the capture cut Wireshark does not reach
+			if p.Has&HasMAD != 0 || p.Flags&Snapped != 0 && p.lim > p.avail {
 				continue
 			}
 		case LayerData:

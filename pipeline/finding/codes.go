@@ -67,14 +67,14 @@ func packetCodes() []Code {
 		{
 			Code: "icrc-not-computed", Severities: warning,
 			Summary:  "a sender that leaves the ICRC out",
-			Meaning:  "Not one ICRC of that sender is right, and there are at least three. One with fewer is counted in if its ICRC is a constant that was seen three times in all. Often the ICRC is a constant, and the finding names it. Where it is none, the sender may compute it wrongly, or a device on the way may rewrite addresses or ports, which the ICRC covers.",
+			Meaning:  "Not one ICRC of that sender is right, and there are at least three. One with fewer is counted in if its ICRC is a constant that was seen three times in all. Often the ICRC is a constant, and the finding names it. A sender that has right ones as well counts if the wrong ones, 8 or more, are all one constant: packets that are changed on the way keep ICRCs that differ. Where it is no constant, the sender may compute it wrongly, or a device on the way may rewrite addresses or ports, which the ICRC covers.",
 			Check:    "Whether the receivers answer: one that checks the ICRC drops every packet. FPGA and programmable-switch stacks often leave it out; a tap ahead of the hardware that puts it in sees the same.",
 			Evidence: "`bad`, `senders` (`addr`, `bad`, `checked`, `share`, and `constant` where it is one), `senders_not_computing`, `first`",
 		},
 		{
 			Code: "input-damaged", Severities: warning,
 			Summary:  "an input could not be read to its end",
-			Meaning:  "It is cut or damaged, or no capture at all. What came before the damage is in the report. The exit code is 2.",
+			Meaning:  "It is cut or damaged, or no capture at all. What came before the damage is in the report. Or a compressed stream is whole, and something that is none of it follows in the file: then all packets are in the report, and the finding says so. The exit code is 2.",
 			Check:    "Whether it is still being written, and how it was copied.",
 			Evidence: "`inputs` (`path`, `offset`, `reason`, `packets`), `damaged`",
 		},
