@@ -143,7 +143,10 @@ type DamagedError struct {
 	// NotCapture says that the input is empty or no capture at all, so that
 	// there is nothing to be damaged.
 	NotCapture bool
-	Reason     string
+	// Whole says that the capture was read to its end, and Reason what follows
+	// it in the file that is none of it: bytes behind a compressed stream.
+	Whole  bool
+	Reason string
 
 	cause error // of the system or of the decompressor, may be nil
 }
@@ -153,7 +156,7 @@ func (e *DamagedError) Unwrap() error { return e.cause }
 
 func (e *DamagedError) Error() string {
 	path := PathText(e.Path)
-	if e.NotCapture {
+	if e.NotCapture || e.Whole {
 		return path + ": " + e.Reason
 	}
 	where := "byte " + strconv.FormatInt(e.Offset, 10)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"strconv"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -33,7 +34,7 @@ func compressionOf(head []byte) Compression {
 // to do at once is done by reading several inputs at once. close may be nil.
 func decompress(r io.Reader, c Compression) (out io.Reader, closer func(), err error) {
 	if c == Gzip {
-		z, err := gzip.NewReader(bufio.NewReaderSize(r, readChunk))
+		z, err := newGunzip(r)
 		return z, nil, err
 	}
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
@@ -41,12 +42,103 @@ func decompress(r io.Reader, c Compression) (out io.Reader, closer func(), err e
 	if err != nil {
 		return nil, nil, err
 	}
-	return z, z.Close, nil
+	return unzstd{z}, z.Close, nil
+}
+
+// gunzip reads gzip streams that follow one another. Zeros behind them are
+// padding, as gzip takes them.
+type gunzip struct {
+	in *bufio.Reader
+	z  *gzip.Reader
+}
+
+func newGunzip(r io.Reader) (*gunzip, error) {
+	in := bufio.NewReaderSize(r, readChunk)
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return nil, err
+	}
+	z.Multistream(false)
+	return &gunzip{in, z}, nil
+}
+
+func (g *gunzip) Read(p []byte) (int, error) {
+	n, err := g.z.Read(p)
+	if err == io.EOF { //nolint:errorlint // as io.Reader has it
+		err = g.next()
+	}
+	return n, err
+}
+
+// next begins the next stream. It returns io.EOF where nothing follows, and an
+// *afterStreamError where something else does.
+func (g *gunzip) next() error {
+	head, err := g.in.Peek(3)
+	switch {
+	case len(head) == 3 && compressionOf(head) == Gzip:
+		if err := g.z.Reset(g.in); err != nil {
+			return err
+		}
+		g.z.Multistream(false)
+		return nil
+	case err != nil && !errors.Is(err, io.EOF):
+		return err
+	}
+	after := afterStreamError{c: Gzip}
+	zeros := true
+	for {
+		b, err := g.in.ReadByte()
+		switch {
+		case err == nil:
+			after.n++
+			zeros = zeros && b == 0
+		case !errors.Is(err, io.EOF):
+			return err
+		case zeros:
+			return io.EOF
+		default:
+			return &after
+		}
+	}
+}
+
+// afterStreamError says that bytes follow a compressed stream, which is whole, that
+// are none of it.
+type afterStreamError struct {
+	c Compression
+	n int64 // 0 where it is not known how many
+}
+
+func (e *afterStreamError) Error() string {
+	format := e.c.String()
+	switch e.n {
+	case 0:
+		return "bytes that are no " + format + " follow the " + format + " stream"
+	case 1:
+		return "1 byte that is no " + format + " follows the " + format + " stream"
+	}
+	return strconv.FormatInt(e.n, 10) + " bytes that are no " + format + " follow the " + format + " stream"
+}
+
+// unzstd reads zstd frames that follow one another.
+type unzstd struct {
+	z *zstd.Decoder
+}
+
+func (u unzstd) Read(p []byte) (int, error) {
+	n, err := u.z.Read(p)
+	if errors.Is(err, zstd.ErrMagicMismatch) { // the first magic was seen
+		err = &afterStreamError{c: Zstd}
+	}
+	return n, err
 }
 
 // brokenStream says in words what reading or decompressing met.
 func brokenStream(c Compression, err error) string {
+	var after *afterStreamError
 	switch {
+	case errors.As(err, &after):
+		return after.Error()
 	case c == Plain:
 		return "reading failed: " + err.Error()
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):

@@ -234,8 +234,30 @@ func TestCompressionDamage(t *testing.T) {
 	checksum := gzipped(t, file)
 	checksum[len(checksum)-5] ^= 1
 	expect(t, stream(t, checksum), where+"the gzip stream is damaged: gzip: invalid checksum", first)
-	expect(t, stream(t, append(gzipped(t, file), "garbage, more than a header is"...)),
-		where+"the gzip stream is damaged: gzip: invalid header", first)
+	// What follows a stream that is whole: nothing of the capture is missing.
+	again := first
+	again.Offset = 43
+	twice := gzipped(t, file)
+	record := gzipped(t, m.record(1, 0, 3, 3, "abc"))
+	for _, c := range []struct {
+		behind []byte
+		want   string
+		frames []want
+	}{
+		{[]byte("garbage, more than a header is"), "standard input: 30 bytes that are no gzip follow the gzip stream, and are left out", []want{first}},
+		{[]byte("x"), "standard input: 1 byte that is no gzip follows the gzip stream, and are left out", []want{first}},
+		{[]byte{0x1f, 0x8b}, "standard input: 2 bytes that are no gzip follow the gzip stream, and are left out", []want{first}},
+		{make([]byte, 100_000), "", []want{first}},
+		{append(make([]byte, 100_000), 1), "standard input: 100001 bytes that are no gzip follow the gzip stream, and are left out", []want{first}},
+		{record, "", []want{first, again}},
+		{append(slices.Clip(record), 7), "standard input: 1 byte that is no gzip follows the gzip stream, and are left out", []want{first, again}},
+		{record[:len(record)-1], "standard input: damaged at byte 62 of the decompressed data: the gzip stream is cut", []want{first, again}},
+	} {
+		expect(t, stream(t, append(slices.Clip(twice), c.behind...)), c.want, c.frames...)
+	}
+	expect(t, stream(t, append(gzipped(t, file[:len(file)-1]), "garbage"...)), "standard input: damaged at byte 24 of the decompressed data: "+
+		"the file ends in the middle of a record, and 7 bytes that are no gzip follow the gzip stream")
+	expect(t, stream(t, append(zstded(t, file), "garbage"...)), "standard input: bytes that are no zstd follow the zstd stream, and are left out", first)
 	expect(t, stream(t, gzipped(t, file)[:12]), "standard input: damaged at byte 0 of the decompressed data: the gzip stream is cut")
 	expect(t, stream(t, gzipped(t)), "standard input: the input is empty")
 	expect(t, stream(t, gzipped(t, nil)), "standard input: the gzip stream is empty")

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -124,7 +125,13 @@ func (f *File) end(left int64) {
 	if f.feed.inside && f.feed.used == 0 {
 		at, left = f.feed.start, left+f.pos-f.feed.start
 	}
+	var after *afterStreamError
 	switch {
+	case errors.As(f.readErr, &after) && left > 0:
+		f.damage(at, "the file ends in the middle of a record, and "+after.Error(), f.readErr)
+	case after != nil:
+		f.damage(at, after.Error()+", and are left out", f.readErr)
+		f.in.Damage.Whole = true
 	case f.readErr != nil:
 		f.damage(at, brokenStream(f.in.Compression, f.readErr), f.readErr)
 	case f.shrunk:

@@ -47,6 +47,9 @@ func (d *Decoder) Decode(f *capture.Frame, p *Packet) {
 	} else {
 		d.link(p, f.Link)
 	}
+	if p.cut.Len > 0 && p.numLayers < MaxLayers {
+		p.layers[p.numLayers] = p.cut // where shown looks for it
+	}
 	if p.numLayers > MaxLayers {
 		p.numLayers = MaxLayers
 		p.fail(ErrTooDeep, LayerNone, MaxLayers, MaxLayers)
@@ -59,13 +62,15 @@ func (d *Decoder) Decode(f *capture.Frame, p *Packet) {
 // lim contradicts the ones before it; one that does, but not below avail, was
 // cut off.
 
-// need says whether the next n bytes were captured, and if not, records why.
+// need says whether the next n bytes were captured, and if not, records why,
+// and which of them are there.
 func (p *Packet) need(n int, l LayerKind) bool {
 	return p.off+n <= p.avail || p.missing(n, l)
 }
 
 //go:noinline
 func (p *Packet) missing(n int, l LayerKind) bool {
+	p.cut = Layer{Kind: l, Off: uint32(p.off), Len: uint32(p.avail - p.off)}
 	if p.off+n <= p.lim {
 		p.fail(ErrTruncated, l, uint32(n), uint32(p.avail-p.off))
 	} else {

@@ -5,6 +5,7 @@ package decode
 const (
 	etherIPv4       = 0x0800
 	etherARP        = 0x0806
+	etherRARP       = 0x8035
 	etherTEB        = 0x6558 // Ethernet inside a tunnel
 	etherIPv6       = 0x86dd
 	etherMACControl = 0x8808
@@ -96,7 +97,7 @@ func (d *Decoder) etherType(p *Packet, et uint16) {
 		case etherMACControl:
 			p.macControl()
 			return
-		case etherARP:
+		case etherARP, etherRARP:
 			p.Kind = KindARP
 			p.note(LayerARP, p.off, p.avail-p.off)
 			return
@@ -121,10 +122,8 @@ func (d *Decoder) etherType(p *Packet, et uint16) {
 			p.unknown(LayerEthernet, uint32(et))
 			return
 		}
-		next, ok := p.snap()
+		next, ok := p.llc(int(et))
 		if !ok {
-			p.Kind = KindLLC
-			p.note(LayerLLC, p.off, p.avail-p.off)
 			return
 		}
 		et = next
@@ -181,20 +180,45 @@ func (p *Packet) vendorTag(et uint16) (next uint16, ok bool) {
 	return next, true
 }
 
-// snap decodes IEEE 802.2 LLC with SNAP, which leads back to an ethertype: AA AA
-// 03, organisation 000000, ethertype (2).
-func (p *Packet) snap() (next uint16, ok bool) {
-	const n = 8
-	if p.avail-p.off < n {
-		return 0, false
+const (
+	llcLen  = 3
+	snapLen = 5
+)
+
+// llc decodes IEEE 802.2 logical link control, of so many bytes with what it
+// carries (negative where nothing says it), and SNAP, which may lead back to an
+// ethertype. Anything else is data. Bytes behind its end are padding.
+//
+//	DSAP (1) | SSAP (1) | control (1, and 2 where its lowest bits are not 11)
+//	SNAP, with AA AA 03: organisation (3) | type (2), an ethertype for 000000
+func (p *Packet) llc(length int) (next uint16, ok bool) {
+	p.Kind = KindLLC
+	n := llcLen
+	b := p.Data[p.off:p.avail]
+	switch {
+	case len(b) < llcLen:
+		n = len(b)
+	case isSNAP(b):
+		n = min(llcLen+snapLen, len(b))
+		if n == llcLen+snapLen && be24(b[3:]) == 0 && be16(b[6:]) >= minEtherType {
+			p.push(LayerLLC, n)
+			return be16(b[6:]), true
+		}
+	case b[2]&3 != 3:
+		n = min(llcLen+1, len(b))
 	}
-	b := p.Data[p.off : p.off+n]
-	if be64(b)>>16 != 0xaaaa03_000000 {
-		return 0, false
+	if length >= n && p.off+length < p.avail {
+		p.bound(p.off + length)
 	}
-	p.push(LayerLLC, n)
-	return be16(b[6:]), true
+	if n > 0 {
+		p.push(LayerLLC, n)
+		p.data()
+	}
+	return 0, false
 }
+
+// isSNAP says whether three bytes of LLC or more are SNAP's.
+func isSNAP(b []byte) bool { return be24(b) == 0xaaaa03 }
 
 // mpls decodes a label stack (RFC 3032) and what its bottom carries.
 //

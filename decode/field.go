@@ -111,7 +111,7 @@ type Extra struct {
 // look takes note of the packet's layers.
 func (x *Extra) look(p *Packet) {
 	x.seen, x.again = 1<<LayerNone, 0
-	for i, l := range p.Layers() {
+	for i, l := range p.shown() {
 		bit := uint64(1) << l.Kind
 		if x.seen&bit == 0 {
 			x.first[l.Kind] = uint8(i)
@@ -174,7 +174,7 @@ func (f *Field) where(x *Extra, p *Packet) []Layer {
 		i := x.first[bits.TrailingZeros64(present)] & (MaxLayers - 1)
 		return p.layers[i : i+1]
 	}
-	return p.Layers()
+	return p.shown()
 }
 
 // noLayer stands for the frame itself.
@@ -191,7 +191,7 @@ func (pl *place) append(dst []Value, x *Extra, p *Packet, l Layer) []Value {
 // value reads the field at its place in a layer.
 func (pl *place) value(x *Extra, p *Packet, l Layer, v *Value) bool {
 	if pl.read != nil {
-		if !pl.read(x, p, l, v) {
+		if pl.beyond(p, l) || !pl.read(x, p, l, v) {
 			return false
 		}
 		if pl.n > 0 && v.Len == 0 && pl.off+pl.n <= int(l.Len) {
@@ -206,6 +206,13 @@ func (pl *place) value(x *Extra, p *Packet, l Layer, v *Value) bool {
 	v.Off, v.Len = l.Off+uint32(pl.off), uint32(len(b))
 	v.Bytes, v.Num = b, pl.number(b)
 	return true
+}
+
+// beyond says that the layer was cut ahead of the field's bytes. How many a
+// field takes that is to be read in its own way, and what it takes to know, it
+// says itself where n is 0.
+func (pl *place) beyond(p *Packet, l Layer) bool {
+	return l == p.cut && pl.off+max(pl.n, 0) > int(l.Len)
 }
 
 // bytes are those of a plain field, if the layer has them.
@@ -248,7 +255,7 @@ func AppendTree(dst []Node, x *Extra, p *Packet) []Node {
 	dst = table.frame.append(dst, x, p, Layer{}, true)
 	open := ""
 	payload := Layer{}
-	for _, l := range p.Layers() {
+	for _, l := range p.shown() {
 		t := table.layers[l.Kind]
 		if t == nil {
 			continue

@@ -36,7 +36,7 @@ func igBit(v uint64) string {
 func truncatedName(v uint64) string { return [2]string{"Not truncated", "Truncated"}[v&1] }
 
 var etherTypeName = named(map[uint64]string{
-	etherIPv4: "IPv4", etherARP: "ARP", etherIPv6: "IPv6", etherVLAN: "802.1Q Virtual LAN", etherQinQ: "802.1ad Provider Bridge (Q-in-Q)",
+	etherIPv4: "IPv4", etherARP: "ARP", etherRARP: "RARP", etherIPv6: "IPv6", etherVLAN: "802.1Q Virtual LAN", etherQinQ: "802.1ad Provider Bridge (Q-in-Q)",
 	etherMPLS: "MPLS label switched packet", etherMACControl: "MAC Control", etherRoCEv1: "RDMA over Converged Ethernet",
 	etherTEB: "Transparent Ethernet bridging", etherVNTag: "VN-Tag", etherCMD: "CiscoMetaData", etherTTag: "Cisco timestamp tag",
 	etherAVSP: "Arista Vendor Specific Protocol",
@@ -61,7 +61,7 @@ var vlanPriority = named(map[uint64]string{
 
 var macOpcodeName = named(map[uint64]string{macPause: "Pause", macPFC: "Class Based Flow Control [CBFC] Pause"})
 
-var arpOpcode = named(map[uint64]string{1: "request", 2: "reply"})
+var arpOpcode = named(map[uint64]string{1: "request", 2: "reply", 3: "reverse request", 4: "reverse reply"})
 
 var ipProtoName = named(map[uint64]string{
 	protoICMP: "ICMP", protoIPv4: "IPIP", protoTCP: "TCP", protoUDP: "UDP", protoIPv6: "IPv6",

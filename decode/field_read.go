@@ -1,5 +1,11 @@
 package decode
 
+import (
+	"strings"
+
+	"github.com/rocelens/rocelens/capture"
+)
+
 // Readers of fields that are not plain bytes of a header.
 
 func boolNum(b bool) uint64 {
@@ -86,24 +92,62 @@ func readCapLen(_ *Extra, p *Packet, _ Layer, v *Value) bool {
 }
 
 // protocolNames are what Wireshark writes into frame.protocols for a header.
+// Where the header says an ethertype, ethertype follows.
 var protocolNames = [numLayerKinds]string{
-	LayerERF: "erf", LayerEthernet: "eth:ethertype", LayerSLL: "sll:ethertype", LayerSLL2: "sll:ethertype", LayerNull: "null",
-	LayerVLAN: "vlan:ethertype", LayerSTag: "ieee8021ad:ethertype", LayerVNTag: "vntag:ethertype", LayerTTag: "ttag:ethertype", LayerCMD: "cmd:ethertype",
+	LayerERF: "erf", LayerEthernet: "eth", LayerSLL: "sll", LayerSLL2: "sll", LayerNull: "null",
+	LayerVLAN: "vlan", LayerSTag: "ieee8021ad:ethertype", LayerVNTag: "vntag:ethertype", LayerTTag: "ttag:ethertype", LayerCMD: "cmd:ethertype",
 	LayerAVSP: "avsp:ethertype", LayerMPLS: "mpls", LayerLLC: "llc", LayerARP: "arp", LayerIPv4: "ip", LayerIPv6: "ipv6",
 	LayerUDP: "udp", LayerTCP: "tcp", LayerICMP: "icmp", LayerICMPv6: "icmpv6", LayerGRE: "gre", LayerERSPAN1: "erspan", LayerERSPAN2: "erspan",
 	LayerERSPAN3: "erspan", LayerVXLAN: "vxlan", LayerGeneve: "geneve", LayerMACControl: "macc", LayerMPA: "iwarp_mpa",
 	LayerIPoIB: "ipoib", LayerLRH: "infiniband", LayerGRH: "infiniband", LayerBTH: "infiniband", LayerPayload: "data", LayerData: "data",
 }
 
+// extensionNames are those of IPv6's extension headers, by what the header
+// before says follows.
+var extensionNames = [256]string{
+	protoHopByHop: "ipv6.hopopts", protoRouting: "ipv6.routing", protoFragment: "ipv6.fraghdr", protoDestOpts: "ipv6.dstopts",
+	protoAH: "ah", protoMobility: "mipv6",
+}
+
 func readProtocols(x *Extra, p *Packet, _ Layer, v *Value) bool {
 	start := len(x.buf)
+	switch p.Frame.Link {
+	case capture.LinkRaw, capture.LinkRawBSD, capture.LinkRawOpenBSD:
+		x.buf = append(x.buf, "raw"...)
+	}
 	last := ""
-	for _, l := range p.Layers() {
+	var next byte // of the IPv6 header and its extensions
+	for _, l := range p.shown() {
 		name := protocolNames[l.Kind]
-		switch {
-		case name == "" || name == last && (name == "infiniband" || name == "mpls"):
-			continue
-		case l.Kind == LayerPayload && p.Has&HasMAD != 0:
+		if l == p.cut {
+			name = strings.TrimSuffix(name, ":ethertype")
+		}
+		switch l.Kind {
+		case LayerEthernet:
+			name = typed(p, l, 12, "eth", "eth:ethertype")
+		case LayerSLL:
+			name = typed(p, l, 14, "sll", "sll:ethertype")
+		case LayerSLL2:
+			name = typed(p, l, 0, "sll", "sll:ethertype")
+		case LayerVLAN:
+			name = typed(p, l, 2, "vlan", "vlan:ethertype")
+		case LayerIPv6:
+			if l.Len >= ipv6Len {
+				next = p.Data[l.Off+6]
+			}
+		case LayerIPv6Ext:
+			name = extensionNames[next]
+			next = p.Data[l.Off]
+		case LayerPayload: // a datagram's is management's; one that the capture cut Wireshark does not reach
+			if p.Has&HasMAD != 0 || p.Flags&Snapped != 0 && p.lim > p.avail {
+				continue
+			}
+		case LayerData:
+			if !carriesData(p, last) {
+				continue
+			}
+		}
+		if name == "" || name == last && (name == "infiniband" || name == "mpls") {
 			continue
 		}
 		if len(x.buf) > start {
@@ -112,7 +156,92 @@ func readProtocols(x *Extra, p *Packet, _ Layer, v *Value) bool {
 		x.buf = append(x.buf, name...)
 		last = name
 	}
+	if p.cut.Len == 0 && p.Err.Code == ErrTruncated { // Wireshark names a header of which nothing is there
+		if name := protocolNames[p.cut.Kind]; name != "" && name != last {
+			if len(x.buf) > start {
+				x.buf = append(x.buf, ':')
+			}
+			x.buf = append(x.buf, strings.TrimSuffix(name, ":ethertype")...)
+		}
+	}
 	v.Bytes = x.buf[start:len(x.buf):len(x.buf)]
+	return true
+}
+
+// typed is the second name of a header if what is at off is an ethertype, and
+// the first where it is a length or was cut off.
+func typed(p *Packet, l Layer, off int, name, ethertype string) string {
+	if off+2 > int(l.Len) || be16(p.Data[int(l.Off)+off:]) < minEtherType {
+		return name
+	}
+	return ethertype
+}
+
+// carriesData says whether Wireshark calls what follows a header data: what
+// follows an ICMP header is, except behind a whole echo, a part of the message.
+func carriesData(p *Packet, header string) bool {
+	var echo [2]byte // and its reply
+	l := Layer{}
+	switch header {
+	case "icmp":
+		echo = [2]byte{8, 0}
+		l, _ = p.Layer(LayerICMP)
+	case "icmpv6":
+		echo = [2]byte{128, 129}
+		l, _ = p.Layer(LayerICMPv6)
+	default:
+		return true
+	}
+	typ := p.Data[l.Off]
+	return (typ == echo[0] || typ == echo[1]) && p.lim <= p.avail
+}
+
+// arpAddresses are how many bytes are ahead of ARP's addresses (RFC 826).
+const arpAddresses = 8
+
+// readARP reads one of the addresses, whose lengths the header says: of the
+// sender the hardware's and the protocol's, then those of the target. known
+// says that it is a MAC or IPv4 address.
+func readARP(which int, known bool) reader {
+	return func(_ *Extra, p *Packet, l Layer, v *Value) bool {
+		b := p.Bytes(l)
+		if len(b) < arpAddresses {
+			return false
+		}
+		hw, proto := int(b[4]), int(b[5])
+		off, n := arpAddresses+which/2*(hw+proto), hw
+		// Hardware types: Ethernet, and the IEEE 802 networks.
+		is := hw == 6 && (be16(b) == 1 || be16(b) == 6)
+		if which%2 != 0 {
+			off += hw
+			n = proto
+			is = proto == 4 && be16(b[2:]) == etherIPv4
+		}
+		if n == 0 || is != known || off+n > len(b) {
+			return false
+		}
+		v.Bytes, v.Off, v.Len = b[off:off+n], l.Off+uint32(off), uint32(n)
+		return true
+	}
+}
+
+// ifSNAP reads what only LLC with SNAP has.
+func ifSNAP(read reader) reader {
+	return func(x *Extra, p *Packet, l Layer, v *Value) bool {
+		return l.Len >= llcLen && isSNAP(p.Bytes(l)) && read(x, p, l, v)
+	}
+}
+
+// readLLCControl reads one byte, or two, the lower one first.
+func readLLCControl(_ *Extra, p *Packet, l Layer, v *Value) bool {
+	b := p.Bytes(l)
+	if len(b) < llcLen || b[2]&3 != 3 && len(b) < llcLen+1 {
+		return false
+	}
+	v.Num, v.Off, v.Len = uint64(b[2]), l.Off+2, 1
+	if b[2]&3 != 3 {
+		v.Num, v.Len = v.Num|uint64(b[3])<<8, 2
+	}
 	return true
 }
 
@@ -190,6 +319,9 @@ func readUDPChecksum(state uint64) reader {
 // readUDPPayload is what UDP's length says follows its header, as far as it
 // was captured.
 func readUDPPayload(_ *Extra, p *Packet, l Layer, v *Value) bool {
+	if l.Len < udpLen {
+		return false
+	}
 	start := l.Off + udpLen
 	end := min(l.Off+max(uint32(be16(p.Data[l.Off+4:])), udpLen), uint32(len(p.Data)))
 	v.Off, v.Len = start, end-start
@@ -202,6 +334,9 @@ func readUDPPayload(_ *Extra, p *Packet, l Layer, v *Value) bool {
 func readGRE(has uint16, off, n int) reader {
 	return func(_ *Extra, p *Packet, l Layer, v *Value) bool {
 		b := p.Bytes(l)
+		if len(b) < 2 {
+			return false
+		}
 		flags := be16(b)
 		if flags&has == 0 {
 			return false
@@ -214,6 +349,9 @@ func readGRE(has uint16, off, n int) reader {
 			at += 4
 		}
 		at += off
+		if at+n > len(b) {
+			return false
+		}
 		v.Off, v.Len = l.Off+uint32(at), uint32(n)
 		for _, x := range b[at : at+n] {
 			v.Num = v.Num<<8 | uint64(x)
@@ -223,9 +361,10 @@ func readGRE(has uint16, off, n int) reader {
 }
 
 func ifAck(t AckType) reader {
-	return func(_ *Extra, p *Packet, _ Layer, v *Value) bool {
-		v.Num = uint64(p.Syndrome & 0x1f)
-		return p.Syndrome.Type() == t
+	return func(_ *Extra, p *Packet, l Layer, v *Value) bool {
+		s := Syndrome(p.Data[l.Off])
+		v.Num = uint64(s & 0x1f)
+		return s.Type() == t
 	}
 }
 

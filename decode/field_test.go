@@ -90,7 +90,7 @@ func TestFieldValues(t *testing.T) {
 	var nodes []decode.Node
 	var values []decode.Value
 	found := map[string]bool{}
-	for _, f := range fieldFrames() {
+	for _, f := range append(fieldFrames(), linkFrames()...) {
 		for n := len(f.Data); n >= 0; n-- {
 			short := f
 			short.Data = f.Data[:n]

@@ -32,7 +32,7 @@ func (f *Field) AppendAll(dst []byte, sep byte, x *Extra, p *Packet) []byte {
 				num = pl.number(b)
 			} else {
 				x.value = Value{}
-				ok = pl.read(x, p, l, &x.value)
+				ok = !pl.beyond(p, l) && pl.read(x, p, l, &x.value)
 				num, b = x.value.Num, x.value.Bytes
 			}
 			if !ok {

@@ -9,10 +9,14 @@ var ipHeaders = []headerRows{
 		{0, "arp.hw.size", "Hardware size", TypeUint8, Dec, 4, 1, 0, rowOptions{}},
 		{0, "arp.proto.size", "Protocol size", TypeUint8, Dec, 5, 1, 0, rowOptions{}},
 		{0, "arp.opcode", "Opcode", TypeUint16, Dec, 6, 2, 0, rowOptions{values: arpOpcode}},
-		{0, "arp.src.hw_mac", "Sender MAC address", TypeEther, Dec, 8, 6, 0, rowOptions{}},
-		{0, "arp.src.proto_ipv4", "Sender IP address", TypeIPv4, Dec, 14, 4, 0, rowOptions{}},
-		{0, "arp.dst.hw_mac", "Target MAC address", TypeEther, Dec, 18, 6, 0, rowOptions{}},
-		{0, "arp.dst.proto_ipv4", "Target IP address", TypeIPv4, Dec, 24, 4, 0, rowOptions{}},
+		{0, "arp.src.hw_mac", "Sender MAC address", TypeEther, Dec, 0, 0, 0, rowOptions{read: readARP(0, true)}},
+		{0, "arp.src.hw", "Sender hardware address", TypeBytes, Dec, 0, 0, 0, rowOptions{read: readARP(0, false)}},
+		{0, "arp.src.proto_ipv4", "Sender IP address", TypeIPv4, Dec, 0, 0, 0, rowOptions{read: readARP(1, true)}},
+		{0, "arp.src.proto", "Sender protocol address", TypeBytes, Dec, 0, 0, 0, rowOptions{read: readARP(1, false)}},
+		{0, "arp.dst.hw_mac", "Target MAC address", TypeEther, Dec, 0, 0, 0, rowOptions{read: readARP(2, true)}},
+		{0, "arp.dst.hw", "Target hardware address", TypeBytes, Dec, 0, 0, 0, rowOptions{read: readARP(2, false)}},
+		{0, "arp.dst.proto_ipv4", "Target IP address", TypeIPv4, Dec, 0, 0, 0, rowOptions{read: readARP(3, true)}},
+		{0, "arp.dst.proto", "Target protocol address", TypeBytes, Dec, 0, 0, 0, rowOptions{read: readARP(3, false)}},
 	}},
 	{LayerIPv4, "ip", "Internet Protocol Version 4", []row{
 		{0, "ip.version", "Version", TypeUint8, Dec, 0, 1, 0xf0, rowOptions{}},
@@ -67,9 +71,9 @@ var ipHeaders = []headerRows{
 	}},
 	{LayerIPv6Ext, "rocelens.ipv6ext", "IPv6 Extension Header", []row{
 		{0, "rocelens.ipv6ext.nxt", "Next Header", TypeUint8, Dec, 0, 1, 0, rowOptions{ours: true, values: ipProtoName}},
-		{0, "rocelens.ipv6ext.len", "Length", TypeUint16, Dec, 0, 0, 0, rowOptions{ours: true, read: func(_ *Extra, _ *Packet, l Layer, v *Value) bool {
+		{0, "rocelens.ipv6ext.len", "Length", TypeUint16, Dec, 0, 0, 0, rowOptions{ours: true, read: func(_ *Extra, p *Packet, l Layer, v *Value) bool {
 			v.Num, v.Off, v.Len = uint64(l.Len), l.Off, l.Len
-			return true
+			return l != p.cut
 		}}},
 	}},
 	{LayerUDP, "udp", "User Datagram Protocol", []row{
@@ -196,6 +200,11 @@ var tunnelHeaders = []headerRows{
 	{LayerIPoIB, "ipoib", "IP over InfiniBand", []row{
 		{0, "ipoib.type", "Type", TypeUint16, Hex, 0, 2, 0, rowOptions{values: etherTypeName, read: func(_ *Extra, p *Packet, l Layer, v *Value) bool {
 			v.Off, v.Len = l.Off+l.Len-4, 2
+			if l == p.cut { // only that of a link has 40 bytes ahead of it
+				if v.Off = l.Off + 40; l.Len < 42 {
+					return false
+				}
+			}
 			v.Num = uint64(be16(p.Data[v.Off:]))
 			return true
 		}}},

@@ -171,7 +171,13 @@ var linkHeaders = []headerRows{
 		{0, "mpls.ttl", "MPLS TTL", TypeUint32, Dec, 0, 4, 0xff, rowOptions{}},
 	}},
 	{LayerLLC, "llc", "Logical-Link Control", []row{
-		{0, "llc.type", "Type", TypeUint16, Hex, 6, 2, 0, rowOptions{values: etherTypeName}},
+		{0, "llc.dsap", "DSAP", TypeUint8, Hex, 0, 1, 0, rowOptions{}},
+		{0, "llc.ssap", "SSAP", TypeUint8, Hex, 1, 1, 0, rowOptions{}},
+		{0, "llc.control", "Control", TypeUint16, Hex, 2, 1, 0, rowOptions{read: readLLCControl}},
+		{0, "llc.oui", "Organization Code", TypeUint24, Dec, 3, 3, 0, rowOptions{read: ifSNAP(readNumber(3, 3, 0))}},
+		{0, "llc.type", "Type", TypeUint16, Hex, 6, 2, 0, rowOptions{values: etherTypeName, read: ifSNAP(func(x *Extra, p *Packet, l Layer, v *Value) bool {
+			return l.Len >= llcLen+snapLen && be24(p.Data[l.Off+3:]) == 0 && readNumber(6, 2, 0)(x, p, l, v)
+		})}},
 	}},
 	{LayerMACControl, "macc", "MAC Control", []row{
 		{0, "macc.opcode", "Opcode", TypeUint16, Hex, 0, 2, 0, rowOptions{values: macOpcodeName}},

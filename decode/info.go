@@ -127,6 +127,9 @@ func appendOther(dst []byte, p *Packet) []byte {
 	case KindMACControl:
 		return appendHex(append(dst, "opcode "...), uint64(p.Pause.Opcode), 4)
 	case KindTCP, KindUDP, KindIWARP:
+		if p.cut.Len < 4 && (p.cut.Kind == LayerTCP || p.cut.Kind == LayerUDP) || p.cut.Len == 0 && p.Err.Code == ErrTruncated && p.SrcPort|p.DstPort == 0 {
+			return append(dst, "cut off before its ports"...)
+		}
 		dst = appendUint(dst, uint64(p.SrcPort))
 		dst = appendUint(append(dst, " → "...), uint64(p.DstPort))
 		if p.Kind == KindIWARP {
@@ -137,6 +140,9 @@ func appendOther(dst []byte, p *Packet) []byte {
 		l, ok := p.Layer(LayerICMP)
 		if !ok {
 			l, ok = p.Layer(LayerICMPv6)
+		}
+		if k := p.cut.Kind; (k == LayerICMP || k == LayerICMPv6) && p.cut.Len >= 2 {
+			l, ok = p.cut, true
 		}
 		if ok {
 			dst = appendUint(append(dst, "type "...), uint64(p.Data[l.Off]))

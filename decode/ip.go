@@ -1,5 +1,7 @@
 package decode
 
+import "slices"
+
 // IP protocol numbers that are decoded (IANA).
 const (
 	protoHopByHop = 0
@@ -223,6 +225,10 @@ func (d *Decoder) ipPayload(p *Packet, proto uint8) {
 func (d *Decoder) udp(p *Packet) {
 	p.Kind = KindUDP
 	if !p.need(udpLen, LayerUDP) {
+		if p.cutPorts(); p.DstPort != 0 && d.rocePort(p.DstPort) {
+			p.Kind = KindRoCEv2
+			p.icrcCutOff()
+		}
 		return
 	}
 	start := p.off
@@ -233,15 +239,9 @@ func (d *Decoder) udp(p *Packet) {
 		p.udpLength(start, n)
 	}
 	p.push(LayerUDP, udpLen)
-	if p.DstPort == RoCEv2Port {
+	if d.rocePort(p.DstPort) {
 		d.bth(p, KindRoCEv2)
 		return
-	}
-	for _, port := range d.ports {
-		if p.DstPort == port {
-			d.bth(p, KindRoCEv2)
-			return
-		}
 	}
 	switch p.DstPort {
 	case portVXLAN, portVXLANLinux, portVXLANGPE:
@@ -250,6 +250,18 @@ func (d *Decoder) udp(p *Packet) {
 		d.geneve(p)
 	default:
 		p.data()
+	}
+}
+
+func (d *Decoder) rocePort(port uint16) bool {
+	return port == RoCEv2Port || slices.Contains(d.ports, port)
+}
+
+// cutPorts reads the ports of a UDP or TCP header that the capture cut, if they
+// are there.
+func (p *Packet) cutPorts() {
+	if b := p.Data[p.off:p.avail]; p.Err.Code == ErrTruncated && len(b) >= 4 {
+		p.SrcPort, p.DstPort = be16(b), be16(b[2:])
 	}
 }
 
@@ -277,6 +289,7 @@ func (p *Packet) tcp() {
 	p.Kind = KindTCP
 	const minLen = 20
 	if !p.need(minLen, LayerTCP) {
+		p.cutPorts()
 		return
 	}
 	b := p.Data[p.off : p.off+minLen]

@@ -59,7 +59,7 @@ func (d *Decoder) sll(p *Packet) {
 		p.SrcMAC = MAC(b[6:12])
 	}
 	p.push(LayerSLL, n)
-	d.etherType(p, be16(b[14:]))
+	d.cooked(p, be16(b[14:]))
 }
 
 // sll2 decodes Linux cooked capture version 2 (LINKTYPE_LINUX_SLL2).
@@ -75,7 +75,25 @@ func (d *Decoder) sll2(p *Packet) {
 		p.SrcMAC = MAC(b[12:18])
 	}
 	p.push(LayerSLL2, n)
-	d.etherType(p, be16(b))
+	d.cooked(p, be16(b))
+}
+
+// cooked decodes what follows a cooked header. Its protocol is Linux's number
+// (ETH_P_...): an ethertype, 4 for LLC, or another of those below ethertypes,
+// as of CAN.
+func (d *Decoder) cooked(p *Packet, proto uint16) {
+	const protoLLC = 4
+	switch {
+	case proto >= minEtherType:
+		d.etherType(p, proto)
+	case proto == protoLLC:
+		if et, ok := p.llc(-1); ok {
+			d.etherType(p, et)
+		}
+	default:
+		p.EtherType = proto
+		p.unknown(LayerSLL, uint32(proto))
+	}
 }
 
 // null decodes BSD loopback (LINKTYPE_NULL, LINKTYPE_LOOP): an address family

@@ -109,6 +109,11 @@ type header struct {
 
 	off, avail, lim int // the cursor, see decode.go
 
+	// cut is the header that decoding stopped at for want of bytes: those that
+	// are there. It is none of Layers, whose headers are whole; fields that are
+	// in it are shown. Its Len is 0 where none are, or nothing was missing.
+	cut Layer
+
 	depth uint8 // tunnels entered
 }
 
@@ -131,6 +136,14 @@ type Layer struct {
 // Layers are the headers of the packet from the outside in. The slice is
 // valid until the packet is decoded into again.
 func (p *Packet) Layers() []Layer { return p.layers[:p.numLayers] }
+
+// shown are Layers and behind them the header that was cut, if there is one.
+func (p *Packet) shown() []Layer {
+	if p.cut.Len == 0 || p.numLayers >= MaxLayers {
+		return p.Layers()
+	}
+	return p.layers[:p.numLayers+1]
+}
 
 // Layer finds the innermost header of a kind.
 func (p *Packet) Layer(k LayerKind) (Layer, bool) {

@@ -113,7 +113,11 @@ func (d *Decoder) erspan(p *Packet, proto uint16) {
 		return
 	}
 	const len2, len3, sub = 8, 12, 8
-	if !p.need(len2, LayerERSPAN2) {
+	l := LayerERSPAN2
+	if p.off < p.avail && p.Data[p.off]>>4 == 2 {
+		l = LayerERSPAN3
+	}
+	if !p.need(len2, l) {
 		return
 	}
 	b := p.Data[p.off:]

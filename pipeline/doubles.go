@@ -37,7 +37,8 @@ const (
 // was cut off, or the sender does not compute it, the rest has to do. An IP ID
 // makes the difference to a retransmission, which has a new one. Packets whose
 // IP ID says nothing (zero, IPv6, a GID) are counted apart, and so is a
-// direction whose ID is constant.
+// direction whose ID is constant. There copies show only where nearly every
+// packet has as many, and then a packet that has twice as many was sent twice.
 //
 // It is the one thing here that depends on the order of packets, so it is not
 // part of Counters. Both copies of a packet have the same addresses: workers
@@ -73,17 +74,22 @@ type waitingPacket struct {
 type copySeen struct {
 	dir   *direction // nil where it is not
 	apart bool       // captured at another place
+	nth   uint8      // which time it is that the packet is there, from 2, at most maxSeen
 }
 
 // verdict is what that makes of the packet for who follows sessions. Where the
 // IP ID says nothing, a packet sent again looks the same: only if nearly the
-// whole direction is doubled, or all others are, it is a copy.
+// whole direction is doubled, or all others are, it is a copy, and the third
+// one of a packet that all others have two of was sent again.
 func (t *Doubles) verdict(c *copySeen) track.Copy {
 	d := c.dir
 	switch {
 	case d == nil:
 		return track.NoCopy
 	case d.copies*20 >= d.packets*9:
+		if k := int(d.made()); k > 0 && int(c.nth-1)%k == 0 {
+			return track.NoCopy
+		}
 		return track.CopyMirror
 	case !d.hasID || d.changes*4 < d.packets:
 		if d.packets < fewPackets && t.copies*20 >= t.packets*9 && t.packets > fewPackets {
@@ -104,7 +110,7 @@ const fewPackets = 1024
 type recentPacket struct {
 	time  int64 // of the first copy
 	tag   uint32
-	place uint32 // a digest of where it was captured, and flags for what came since
+	place uint32 // a digest of where it was captured, and how many copies came since
 }
 
 // direction is the RoCE packets from one address to another.
@@ -116,12 +122,13 @@ type direction struct {
 	packets uint64
 	copies  uint64 // same as a packet at most doubleWindow before
 	apart   uint64 // those among them that were captured at another place
-	doubled uint64 // packets that were there twice or more
-	tripled uint64 // those among them that were there three times or more
 	changes uint64 // packets with another IP ID than the one before
-	lastID  uint16
-	first   record.FrameRef // of the copies
-	differ  Difference      // between those in apart and the packets that they are copies of
+	// seen are the packets that were there twice or more, three times or more,
+	// and so on; the last are all that came after that.
+	seen   [maxSeen - 1]uint64
+	lastID uint16
+	first  record.FrameRef // of the copies
+	differ Difference      // between those in apart and the packets that they are copies of
 }
 
 // NewDoubles returns a detector, which takes 1.4 MB.
@@ -197,9 +204,9 @@ func (t *Doubles) look(p *waitingPacket) {
 				break
 			}
 			t.copies++
-			apart := p.dir.copied(r, p, &t.points)
+			is := p.dir.copied(r, p, &t.points)
 			if p.copy != nil {
-				*p.copy = copySeen{p.dir, apart}
+				*p.copy = is
 			}
 			return
 		}
@@ -211,31 +218,27 @@ func (t *Doubles) look(p *waitingPacket) {
 	t.sample.look(p)
 }
 
-// copied counts p, which is the same packet as r, and says whether it was
-// captured at another place.
-func (d *direction) copied(r *recentPacket, p *waitingPacket, points *points) (apart bool) {
+// copied counts p, which is the same packet as r, and says what it is.
+func (d *direction) copied(r *recentPacket, p *waitingPacket, points *points) copySeen {
 	earlier(&d.first, p.ref, d.copies > 0)
 	d.copies++
-	if at := r.place &^ placeFlags; p.place != at {
+	at, before := r.place&^placeCopies, r.place&placeCopies
+	if p.place != at {
 		d.apart++
 		d.differ |= points.difference(p.place, at)
 	}
-	switch {
-	case r.place&hadSecond == 0:
-		d.doubled++
-		r.place |= hadSecond
-	case r.place&hadThird == 0:
-		d.tripled++
-		r.place |= hadThird
+	d.seen[before]++
+	if before < maxSeen-2 {
+		r.place++
 	}
-	return p.place != r.place&^placeFlags
+	return copySeen{dir: d, apart: p.place != at, nth: uint8(before) + 2}
 }
 
-// The lowest bits of recentPacket.place.
+// maxSeen is up to which time a packet is there they are told apart.
+// placeCopies are the bits of recentPacket.place that count its copies.
 const (
-	hadSecond  = 1
-	hadThird   = 2
-	placeFlags = hadSecond | hadThird
+	maxSeen     = 17
+	placeCopies = 1<<4 - 1
 )
 
 // direction finds a direction's counters, or a place for them; nil if there is
@@ -263,6 +266,9 @@ type Duplicates struct {
 	// Capture counts copies that the capture made: all those of a direction of
 	// which nine in ten packets are doubled, and elsewhere those that have an
 	// IP ID and were captured at another place (interface, MAC, VLAN or TTL).
+	// Without IP IDs nine in ten packets have to have the same number of them,
+	// or a multiple: what is there six times where others are three times was
+	// sent twice, and has four copies.
 	Capture uint64
 	// Network counts the other copies with an IP ID. Nobody sent them again:
 	// most likely the network doubled them, but a mirror that has every packet
@@ -297,13 +303,22 @@ type DoubledDirection struct {
 	AddrKind decode.AddrKind
 	Packets  uint64 // copies included
 	Copies   uint64 // in Doubled those that the capture made, in Partly all
+	// Different are the packets without those that are the same as one before
+	// them, and Repeated those among them that are there more than once, most
+	// of them Times times.
+	Different, Repeated uint64
+	Times               int
+	// SentAgain are packets that are the same as one before them and no copy of
+	// it, by their number: their direction has no IP ID that says so.
+	SentAgain uint64
 	// Apart are the copies that were captured at another place, and Differ is
 	// what differed there, as far as it was remembered.
 	Apart  uint64
 	Differ Difference
-	// Retransmissions says that no IP ID tells the copies from them.
-	Retransmissions bool
-	First           record.FrameRef // the first copy
+	// UsableID says that IP IDs tell copies from packets that were sent again,
+	// and Retransmissions that nothing does.
+	UsableID, Retransmissions bool
+	First                     record.FrameRef // the first copy
 }
 
 // Result is what was found so far.
@@ -330,39 +345,114 @@ const minDoubled = 8
 // the same for half of the different packets, or more, is none.
 func (d *direction) usable() bool { return d.hasID && 2*d.changes >= d.packets-d.copies }
 
+// exactly counts the packets that are there k times, of 2 to maxSeen-1.
+func (d *direction) exactly(k int) uint64 { return d.seen[k-2] - d.seen[k-1] }
+
+// multiples counts the packets that are there k times, 2k times, and so on.
+// Those beyond maxSeen are few, and don't count.
+func (d *direction) multiples(k int) (n uint64) {
+	for i := k; i < maxSeen; i += k {
+		n += d.exactly(i)
+	}
+	return n
+}
+
+// maxTimes is how often a capture can have every packet: a multiple of it has
+// to be below maxSeen.
+const maxTimes = 8
+
+// times is how often each packet is there by the capture's doing, in a
+// direction without usable IDs; 0 where of all different packets fewer than
+// share in ten are there that often, or a multiple. Packets that are sent again
+// and again are no doubled ones: a quarter has to be there just so often.
+func (d *direction) times(share uint64) int {
+	different := d.packets - d.copies
+	for k := maxTimes; k >= 2; k-- {
+		if 10*d.multiples(k) >= share*different && 4*d.exactly(k) >= different {
+			return k
+		}
+	}
+	return 0
+}
+
+// nearlyAll and half are shares of the packets, in tenths.
+const (
+	nearlyAll = 9
+	half      = 5
+)
+
+// made is times of nearly all packets, and 0 where IDs tell copies from what
+// was sent again.
+func (d *direction) made() int {
+	if d.usable() {
+		return 0
+	}
+	return d.times(nearlyAll)
+}
+
+// mostly is how often most of the packets are there that are there repeatedly.
+func (d *direction) mostly() int {
+	k := 2
+	for i := 3; i < maxSeen; i++ {
+		if d.exactly(i) > d.exactly(k) {
+			k = i
+		}
+	}
+	return k
+}
+
+// madeCopies is how many copies the capture made that has each packet k times:
+// all but the first, the one after k, and so on.
+func (d *direction) madeCopies(k int) (n uint64) {
+	for i, seen := range d.seen[:maxSeen-2] {
+		if (i+1)%k != 0 {
+			n += seen
+		}
+	}
+	more := d.seen[maxSeen-2]
+	return n + more - more/uint64(k)
+}
+
 func (d *direction) judge(r *Duplicates) {
 	if d.copies == 0 {
 		return
 	}
-	originals := d.packets - d.copies
+	different, repeated := d.packets-d.copies, d.seen[0]
 	usable := d.usable()
-	// Without usable IDs, packets that are sent again and again are no doubled
-	// ones.
-	once := 2*d.tripled < originals
-	enough := originals >= minDoubled
-	doubled := enough && 10*d.doubled >= 9*originals && (usable || once)
+	enough := different >= minDoubled
 	row := DoubledDirection{
 		Src: d.src, Dst: d.dst, AddrKind: d.kind, Packets: d.packets, Copies: d.copies, Apart: d.apart, Differ: d.differ,
-		Retransmissions: !usable && !doubled, First: d.first,
+		Different: different, Repeated: repeated, Times: d.mostly(), UsableID: usable, First: d.first,
 	}
-	switch {
-	case doubled:
+	if !usable {
+		k := d.times(nearlyAll)
+		switch {
+		case enough && k > 0:
+			row.Times, row.Copies = k, d.madeCopies(k)
+			row.Apart = min(row.Apart, row.Copies)
+			row.SentAgain = d.copies - row.Copies
+			r.Capture += row.Copies
+			r.Doubled = append(r.Doubled, row)
+			return
+		case enough && d.times(half) > 0:
+			row.Retransmissions = true
+			r.Partly = append(r.Partly, row)
+		}
+		r.Undecided += d.copies
+		return
+	}
+	if enough && 10*repeated >= nearlyAll*different {
 		r.Capture += d.copies
 		r.Doubled = append(r.Doubled, row)
-	case usable:
-		r.Capture += d.apart
-		r.Network += d.copies - d.apart
-		switch {
-		case enough && 2*d.apart >= originals:
-			row.Copies = d.apart
-			r.Doubled = append(r.Doubled, row)
-		case enough && d.copies >= minDoubled && 100*d.copies >= originals:
-			r.Partly = append(r.Partly, row)
-		}
-	default:
-		r.Undecided += d.copies
-		if enough && 2*d.doubled >= originals && once {
-			r.Partly = append(r.Partly, row)
-		}
+		return
+	}
+	r.Capture += d.apart
+	r.Network += d.copies - d.apart
+	switch {
+	case enough && 2*d.apart >= different:
+		row.Copies = d.apart
+		r.Doubled = append(r.Doubled, row)
+	case enough && d.copies >= minDoubled && 100*d.copies >= different:
+		r.Partly = append(r.Partly, row)
 	}
 }

@@ -67,7 +67,7 @@ func (at *point) set(p *decode.Packet, digest uint32) {
 }
 
 // pointOf is a digest of where a packet was captured: of all that a point
-// says. It leaves room for the flags of recentPacket.place.
+// says. It leaves room for the count in recentPacket.place.
 func pointOf(p *decode.Packet) uint32 {
 	macs := func(m *decode.MAC) uint64 {
 		return uint64(binary.BigEndian.Uint32(m[:]))<<16 | uint64(binary.BigEndian.Uint16(m[4:]))
@@ -76,7 +76,7 @@ func pointOf(p *decode.Packet) uint32 {
 	h := mix(macs(&p.SrcMAC), macs(&p.DstMAC)|uint64(p.TTL)<<48|uint64(packetType)<<56)
 	h = mix(h^uint64(index), uint64(uint32(p.Frame.Input))<<32|uint64(uint32(p.Frame.Interface)))
 	h = mix(h, uint64(p.VLAN)<<32|uint64(p.Encap))
-	return uint32(h>>32) &^ placeFlags
+	return uint32(h>>32) &^ placeCopies
 }
 
 // cooked is what the header of a Linux cooked capture says of where a packet
@@ -94,7 +94,7 @@ func cooked(p *decode.Packet) (index uint32, packetType uint8) {
 // points are the points of late, each at the place that its digest says.
 type points [maxPoints]point
 
-func (t *points) at(digest uint32) *point { return &t[digest>>2%maxPoints] }
+func (t *points) at(digest uint32) *point { return &t[digest>>4%maxPoints] }
 
 // note remembers where p was captured.
 func (t *points) note(p *decode.Packet, digest uint32) {

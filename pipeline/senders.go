@@ -29,6 +29,17 @@ type Sender struct {
 	LowBad, HighBad uint32
 }
 
+// minConstant is how many bad ICRCs of a sender that has good ones as well must
+// be equal to say that they are a constant: packets that are changed on the way
+// keep ICRCs that differ, unless the same one is sent again and changed again.
+const minConstant = 8
+
+// Constant says whether the sender puts a constant in place of some ICRCs, but
+// not all: LowBad.
+func (s *Sender) Constant() bool {
+	return s.Good > 0 && s.Bad >= minConstant && s.LowBad == s.HighBad
+}
+
 type senderKey struct {
 	addr decode.Addr
 	kind decode.AddrKind
@@ -71,12 +82,12 @@ func (t *Senders) count(p *decode.Packet) {
 	s.bad(1, refOf(p.Frame), p.ICRC, p.ICRC)
 }
 
-// computes says whether p's sender has sent a good ICRC so far. It does not
-// count.
+// computes says whether p's sender has sent a good ICRC so far, and p's is not a
+// constant that it puts elsewhere. It does not count.
 func (t *Senders) computes(p *decode.Packet) bool {
 	for i := range t.N {
 		if r := &t.Rows[i]; r.Addr == p.Src && r.AddrKind == p.AddrKind {
-			return r.Good > 0
+			return r.Good > 0 && !(r.Constant() && r.LowBad == p.ICRC)
 		}
 	}
 	return t.Other.Good > 0

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -21,12 +22,15 @@ import (
 // among them is udp.checksum.status: tshark calls 0 over IPv6 illegal, which
 // RoCEv2 may send.
 var compared = strings.Fields(`
-	frame.number frame.time_epoch frame.time_relative frame.time_delta frame.len frame.cap_len
+	frame.number frame.time_epoch frame.time_relative frame.time_delta frame.len frame.cap_len frame.protocols
 	eth.dst eth.src eth.addr eth.type eth.dst.lg vlan.id vlan.priority vlan.dei vlan.etype ieee8021ad.id sll.etype mpls.label
 	ip.version ip.hdr_len ip.src ip.dst ip.addr ip.id ip.dsfield ip.dsfield.dscp ip.dsfield.ecn ip.ttl ip.len ip.flags ip.flags.df
 	ip.frag_offset ip.proto ip.checksum ip.checksum.status
 	ipv6.src ipv6.dst ipv6.plen ipv6.nxt ipv6.hlim ipv6.flow ipv6.tclass ipv6.tclass.dscp ipv6.tclass.ecn
 	udp.srcport udp.dstport udp.port udp.length udp.checksum
+	tcp.srcport tcp.dstport tcp.port tcp.seq_raw tcp.ack_raw tcp.hdr_len tcp.flags icmp.type icmp.code icmpv6.type icmpv6.code
+	llc.dsap llc.ssap llc.control llc.oui llc.type arp.hw.type arp.hw.size arp.proto.type arp.proto.size arp.opcode
+	arp.src.hw_mac arp.src.hw arp.src.proto_ipv4 arp.src.proto arp.dst.hw_mac arp.dst.hw arp.dst.proto_ipv4 arp.dst.proto
 	vxlan.flags vxlan.vni geneve.vni gre.flags_and_version gre.flags.key gre.proto gre.key gre.sequence_number
 	erspan.version erspan.vlan erspan.cos erspan.spanid erspan.truncated erspan.index erspan.timestamp erspan.direction erspan.hw
 	infiniband.lrh infiniband.lrh.vl infiniband.lrh.lnh infiniband.lrh.slid infiniband.lrh.dlid infiniband.lrh.pktlen
@@ -80,16 +84,16 @@ const (
 // differences are all of them. Where one is not about tshark 4.0's own errors
 // it says why rocelens does less.
 var differences = []difference{
-	{"roce.pcap", 37, "infiniband.", "UDP source port 69: tshark takes these for TFTP"},
+	{"roce.pcap", 37, "infiniband. frame.protocols", "UDP source port 69: tshark takes these for TFTP"},
 	{"infiniband_dlt247.pcap", 43, "", "tshark 4.0 does not know link type 247"},
-	{"infiniband.pcap", 15, "ip. ipv6. udp.", "IP over InfiniBand inside is not RDMA: it is recognised and not decoded"},
+	{"infiniband.pcap", 17, "ip. ipv6. udp. arp. icmp. icmpv6. frame.protocols", "IP over InfiniBand inside is not RDMA: it is recognised and not decoded"},
 	{"rocev2_hls_write_read_rawip.pcap", 3, "infiniband.", "responses to another port: only the destination port decides"},
 	{"rocev2_test_expected_packets.pcap", 2, "infiniband.invariant.crc", notReached},
 	{"responser_test_vectors.pcap", 2, "infiniband.invariant.crc", "4 bytes after the AETH of an ACK, which tshark takes for the ICRC of nothing"},
 	{"roce_uts_hexdumps.pcap", 1, "infiniband.invariant.crc", noCNP},
 	{"ecn_ce_with_synthetic_cnp", 36, "infiniband.invariant.crc", noCNP},
 	{"erspan2_truncated_mtu4096", 120, "infiniband.invariant.crc", "the mirror cut the ICRC off; tshark shows the last four bytes that are there"},
-	{"corrupt_send_acks", 2, "infiniband. udp.", "a flipped bit makes a fragment that tshark waits to reassemble, " +
+	{"corrupt_send_acks", 2, "infiniband. udp. frame.protocols", "a flipped bit makes a fragment that tshark waits to reassemble, " +
 		"and a syndrome with its reserved bit set, whose credits mean nothing"},
 	{"icmp_unreachable_reject", 6, "infiniband. ip. udp.", "what an ICMP error quotes is no packet"},
 	{"nfs_rdma_v4", 6, "infiniband.invariant.crc", notReached},
@@ -182,8 +186,13 @@ func TestFieldsAgainstTshark(t *testing.T) {
 				if line == mine.Text() {
 					continue
 				}
-				frames++
 				a, b := strings.Split(mine.Text(), "\t"), strings.Split(line, "\t")
+				if at := slices.Index(compared, "frame.protocols"); len(a) == len(b) && sameProtocols(a[at], b[at]) {
+					if a[at] = b[at]; slices.Equal(a, b) {
+						continue
+					}
+				}
+				frames++
 				for i, f := range compared {
 					if len(a) == len(b) && a[i] != b[i] && !hasPrefix(f, want.prefixes) {
 						t.Errorf("frame %s: %s is %q, tshark says %q", a[0], f, a[i], b[i])
@@ -198,6 +207,13 @@ func TestFieldsAgainstTshark(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sameProtocols says whether frame.protocols is tshark's, but for what tshark
+// knows above the transport: there rocelens has data, or nothing.
+func sameProtocols(ours, theirs string) bool {
+	rest, ok := strings.CutPrefix(theirs, strings.TrimSuffix(ours, ":data"))
+	return ok && (rest == "" || rest[0] == ':')
 }
 
 func hasPrefix(field, prefixes string) bool {

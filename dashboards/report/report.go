@@ -65,6 +65,7 @@ type Input struct {
 	// whole input was read. Damage says why, in a sentence.
 	DamagedAt *int64 `json:"damaged_at"`
 	Damage    string `json:"damage,omitempty"`
+	whole     bool   // all the same
 	// ReportedDrops is how many packets whoever captured says it lost; nil
 	// where the input does not say.
 	ReportedDrops *uint64 `json:"reported_drops"`
@@ -215,7 +216,7 @@ func newInput(in *capture.Input) Input {
 	}
 	if d := in.Damage; d != nil {
 		at := d.Offset
-		out.DamagedAt, out.Damage = &at, d.Error()
+		out.DamagedAt, out.Damage, out.whole = &at, d.Error(), d.Whole
 	}
 	return out
 }
@@ -267,7 +268,7 @@ func newCapture(c *pipeline.Result) Capture {
 func noDuplicates(d *pipeline.Duplicates) string {
 	atLeast := ""
 	if d.Capture > 0 {
-		atLeast = plural(d.Capture, "RoCE packet") + " or more captured a second time; "
+		atLeast = plural(d.Capture, "RoCE packet") + " or more captured again; "
 	}
 	switch {
 	case d.Network > 0:

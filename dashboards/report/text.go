@@ -101,9 +101,12 @@ func (t *text) inputs() {
 		if len(t.Inputs) > 1 {
 			s += ", " + plural(in.Packets, "packet") + ", " + byteSize(in.Bytes)
 		}
-		if in.DamagedAt != nil && in.Format != "unknown" {
+		switch {
+		case in.whole:
+			s += ", read to its end, and other bytes follow"
+		case in.DamagedAt != nil && in.Format != "unknown":
 			s += ", damaged at byte " + count(uint64(*in.DamagedAt))
-		} else if in.DamagedAt == nil && !t.Partial {
+		case in.DamagedAt == nil && !t.Partial:
 			s += ", read to its end"
 		}
 		t.row(label, s)
@@ -127,7 +130,7 @@ func (t *text) summary() {
 	if c.Duplicates == nil {
 		t.row("Duplicates", c.noDuplicates)
 	} else if *c.Duplicates > 0 {
-		t.row("Duplicates", plural(*c.Duplicates, "RoCE packet")+" captured a second time")
+		t.row("Duplicates", plural(*c.Duplicates, "RoCE packet")+" captured again")
 	}
 	t.row("Truncated", truncated(c))
 	t.row("Malformed", count(c.Malformed))

@@ -154,11 +154,11 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 		},
 		{
 			name: "copies", change: func(_ []capture.Input, c *pipeline.Result) { c.Duplicates.Capture = 7 },
-			has: []string{"Duplicates 7 RoCE packets captured a second time Truncated"},
+			has: []string{"Duplicates 7 RoCE packets captured again Truncated"},
 		},
 		{
 			name: "copies of unknown making", change: func(_ []capture.Input, c *pipeline.Result) { c.Duplicates.Capture, c.Duplicates.Network = 7, 1 },
-			has: []string{"Duplicates 7 RoCE packets or more captured a second time; not known of 1 packet that came twice whether the capture or the network doubled them Truncated"},
+			has: []string{"Duplicates 7 RoCE packets or more captured again; not known of 1 packet that came twice whether the capture or the network doubled them Truncated"},
 		},
 		{
 			name: "late copies", change: func(_ []capture.Input, c *pipeline.Result) {

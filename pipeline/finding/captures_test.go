@@ -1,6 +1,9 @@
 package finding_test
 
 import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"hash/crc32"
@@ -284,6 +287,14 @@ func TestMade(t *testing.T) {
 		"no ICRC, random": {change(t, "rc_write_1024", func(b []byte) {
 			be.PutUint32(b[icrcAt(b):], be.Uint32(b[bth+8:])*2654435761)
 		}), []string{"icrc-not-computed"}, nil},
+		"no ICRC in most": {change(t, "rc_write_1024", func() func(b []byte) {
+			n := 0
+			return func(b []byte) {
+				if n++; n > 20 {
+					both(b)
+				}
+			}
+		}()), []string{"icrc-not-computed"}, nil},
 		"no ICRC, both, few of one":      {few(change(t, "rc_write_1024", both), 20), []string{"icrc-not-computed"}, nil},
 		"no ICRC, two packets":           {few(change(t, "rc_write_1024", both), 2), []string{"icrc-bad"}, nil},
 		"no ICRC, three packets":         {few(change(t, "rc_write_1024", both), 3), []string{"icrc-not-computed"}, nil},
@@ -436,6 +447,53 @@ func TestDoubledSaysWhat(t *testing.T) {
 	}
 }
 
+// TestManyTimes has each packet several times: with IP IDs, without, and
+// without among packets that were sent again. How often it is there is told,
+// what was sent again is no copy, and who follows the sessions sees what it
+// sees of each packet once.
+func TestManyTimes(t *testing.T) {
+	say := map[int]string{2: "twice", 3: "three times", 4: "four times", 7: "seven times", 8: "eight times"}
+	for _, name := range []string{"rc_write_1024", "loss_before_write_1pct", "rc_write_ipv6", "ipv6_loss_before_read_1pct"} {
+		once, found := analyze(t, pipeline.DefaultConfig(), write(t, frames(t, name)))
+		packets := once.RoCE.Total()
+		if slices.Contains(above(found, record.Info), "mirrored-twice") {
+			t.Errorf("%s: %+v", name, found)
+		}
+		for k, times := range say {
+			all := frames(t, name)
+			n := len(all)
+			for i := range all {
+				for j := 1; j < k; j++ {
+					c := all[i]
+					c.Time += int64(j)
+					all = append(all, c)
+				}
+			}
+			slices.SortStableFunc(all, func(a, b capture.Frame) int { return cmp.Compare(a.Time, b.Time) })
+			many, found := analyze(t, pipeline.DefaultConfig(), write(t, all))
+			f := find(t, found, "mirrored-twice")
+			got, decided := many.Duplicates.Capture, many.Duplicates.Decided()
+			share := f.Evidence.Get("share").(float64)
+			if got != packets*uint64(k-1) || !decided || share > 1 || share < 0.9 || f.Evidence.Get("times") != uint64(k) || !strings.Contains(f.Title, " captured "+times+": ") {
+				t.Errorf("%s, %d frames %s: %d copies, want %d, decided %v; %+v", name, n, times, got, packets*uint64(k-1), decided, f)
+			}
+			if again := f.Evidence.Get("sent_again").(uint64); (again > 0) != (name == "ipv6_loss_before_read_1pct") ||
+				strings.Contains(f.Detail, "not sent again") != strings.HasSuffix(name, "e_1pct") && name != "rc_write_1024" {
+				t.Errorf("%s %s: %d sent again: %s", name, times, again, f.Detail)
+			}
+			if many.Sessions.Len() != once.Sessions.Len() {
+				t.Fatalf("%s %s: %d sessions, want %d", name, times, many.Sessions.Len(), once.Sessions.Len())
+			}
+			for i := range once.Sessions.Len() {
+				a, b := once.Sessions.At(i), many.Sessions.At(i)
+				if x, y := a.AToB.Retransmitted.Packets+a.BToA.Retransmitted.Packets, b.AToB.Retransmitted.Packets+b.BToA.Retransmitted.Packets; x != y {
+					t.Errorf("%s %s: %d sent again, want %d", name, times, y, x)
+				}
+			}
+		}
+	}
+}
+
 // TestClocksApart has one traffic in two files with clocks that differ, far
 // more than copies are looked for: how many copies there are is not known then.
 func TestClocksApart(t *testing.T) {
@@ -477,5 +535,28 @@ func TestClocksApart(t *testing.T) {
 		if len(ofPackets(found)) > 0 || len(f.Duplicates.Later) > 0 {
 			t.Errorf("%s in two parts: %+v, %+v", name, found, f.Duplicates)
 		}
+	}
+}
+
+// TestBehindTheStream: what follows a whole gzip stream is no loss of packets.
+func TestBehindTheStream(t *testing.T) {
+	b, err := os.ReadFile(write(t, frames(t, "rc_write_1024")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	if _, err := w.Write(b); err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "behind.pcap.gz")
+	if err := os.WriteFile(path, append(z.Bytes(), "seven b"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, all := analyze(t, pipeline.DefaultConfig(), path)
+	got := find(t, all, "input-damaged")
+	if !strings.HasSuffix(got.Title, ": 7 bytes that are no gzip follow the gzip stream, and are left out") || strings.Contains(got.Detail, "missing") ||
+		!strings.Contains(got.Detail, " covers the 1,739 packets of the compressed data, which is whole.") || f.Packets != 1739 {
+		t.Errorf("%d packets, %+v", f.Packets, got)
 	}
 }

@@ -67,14 +67,14 @@ func packetCodes() []Code {
 		{
 			Code: "icrc-not-computed", Severities: warning,
 			Summary:  "a sender that leaves the ICRC out",
-			Meaning:  "Not one ICRC of that sender is right, and there are at least three. One with fewer is counted in if its ICRC is a constant that was seen three times in all. Often the ICRC is a constant, and the finding names it. Where it is none, the sender may compute it wrongly, or a device on the way may rewrite addresses or ports, which the ICRC covers.",
+			Meaning:  "Not one ICRC of that sender is right, and there are at least three. One with fewer is counted in if its ICRC is a constant that was seen three times in all. Often the ICRC is a constant, and the finding names it. A sender that has right ones as well counts if the wrong ones, 8 or more, are all one constant: packets that are changed on the way keep ICRCs that differ. Where it is no constant, the sender may compute it wrongly, or a device on the way may rewrite addresses or ports, which the ICRC covers.",
 			Check:    "Whether the receivers answer: one that checks the ICRC drops every packet. FPGA and programmable-switch stacks often leave it out; a tap ahead of the hardware that puts it in sees the same.",
 			Evidence: "`bad`, `senders` (`addr`, `bad`, `checked`, `share`, and `constant` where it is one), `senders_not_computing`, `first`",
 		},
 		{
 			Code: "input-damaged", Severities: warning,
 			Summary:  "an input could not be read to its end",
-			Meaning:  "It is cut or damaged, or no capture at all. What came before the damage is in the report. The exit code is 2.",
+			Meaning:  "It is cut or damaged, or no capture at all. What came before the damage is in the report. Or a compressed stream is whole, and something that is none of it follows in the file: then all packets are in the report, and the finding says so. The exit code is 2.",
 			Check:    "Whether it is still being written, and how it was copied.",
 			Evidence: "`inputs` (`path`, `offset`, `reason`, `packets`), `damaged`",
 		},
@@ -88,7 +88,7 @@ func packetCodes() []Code {
 		{
 			Code: "mirrored-twice", Severities: warning,
 			Summary:  "the same packets were captured at two places",
-			Meaning:  "Of a direction with at least 8 packets, nine in ten are there twice within 10 ms with the same bytes (fields that change on the way aside) and the same IP ID; or half of them are, from another interface or with another MAC address, VLAN or TTL. A retransmission has a new IP ID. Where there is none (zero, constant, IPv6) nine in ten have to be doubled, once each. The finding says in what the copies differ: `input` (the file), `interface`, `direction` (sent or received, in Linux cooked captures), `mac`, `vlan`, `ttl`, `encapsulation`, or nothing. All counts and rates include the copies.",
+			Meaning:  "Of a direction with at least 8 packets, nine in ten are there twice or oftener within 10 ms with the same bytes (fields that change on the way aside) and the same IP ID; or half of them are, from another interface or with another MAC address, VLAN or TTL. A retransmission has a new IP ID. Where there is none (zero, constant, IPv6) nine in ten have to be there equally often, up to 8 times, or a multiple of that: a packet that is there four times among others that are there twice was sent again, and two of the four are copies. The finding says in what the copies differ: `input` (the file), `interface`, `direction` (sent or received, in Linux cooked captures), `mac`, `vlan`, `ttl`, `encapsulation`, or nothing. All counts and rates include the copies.",
 			Check:    "The mirror: a port in both directions together with its neighbour, or capturing on `any`.",
 			Evidence: doubledEvidence,
 		},
@@ -151,7 +151,7 @@ func packetCodes() []Code {
 	}
 }
 
-const doubledEvidence = "`copies`, `packets`, `share` (of the originals that are doubled), `captured_elsewhere` (copies from another place), `differ` (in what), `directions` (`src`, `dst`, `packets`, `copies`), `directions_doubled`, `first`"
+const doubledEvidence = "`copies`, `packets`, `share` (of the different packets, those that are there more than once), `times` (that most of these are there, in the direction with most), `sent_again` (packets that are there again and no copies: without an IP ID, see mirrored-twice), `captured_elsewhere` (copies from another place), `differ` (in what), `directions` (`src`, `dst`, `packets`, `copies`, `times`), `directions_doubled`, `first`"
 
 // Markdown is docs/findings.md.
 func Markdown() string {

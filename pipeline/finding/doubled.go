@@ -9,9 +9,12 @@ import (
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
-// doubled sums up directions whose packets are there twice.
+// doubled sums up directions whose packets are there more than once.
 type doubled struct {
 	packets, copies, apart, undecided uint64
+	different, repeated               uint64
+	withoutID, sentAgain              uint64 // copies that no ID proves to be such, and packets that it took for sent again
+	least, most                       int    // how often packets are there
 	differ                            pipeline.Difference
 	first                             record.FrameRef
 	say                               []string
@@ -19,11 +22,18 @@ type doubled struct {
 }
 
 func sumDoubled(rows []pipeline.DoubledDirection) *doubled {
-	s := &doubled{first: rows[0].First, list: []record.Evidence{}}
+	s := &doubled{first: rows[0].First, list: []record.Evidence{}, least: rows[0].Times}
 	for i := range rows {
 		r := &rows[i]
 		s.packets += r.Packets
 		s.copies += r.Copies
+		s.different += r.Different
+		s.repeated += r.Repeated
+		s.least, s.most = min(s.least, r.Times), max(s.most, r.Times)
+		s.sentAgain += r.SentAgain
+		if !r.UsableID {
+			s.withoutID += r.Copies
+		}
 		if r.Retransmissions {
 			s.undecided += r.Copies
 		} else {
@@ -36,7 +46,7 @@ func sumDoubled(rows []pipeline.DoubledDirection) *doubled {
 		src, dst := address(r.Src, r.AddrKind), address(r.Dst, r.AddrKind)
 		s.say = append(s.say, src+" to "+dst)
 		if i < maxListed {
-			s.list = append(s.list, record.Evidence{{Key: "src", Value: src}, {Key: "dst", Value: dst}, {Key: "packets", Value: r.Packets}, {Key: "copies", Value: r.Copies}})
+			s.list = append(s.list, record.Evidence{{Key: "src", Value: src}, {Key: "dst", Value: dst}, {Key: "packets", Value: r.Packets}, {Key: "copies", Value: r.Copies}, {Key: "times", Value: uint64(r.Times)}})
 		}
 	}
 	return s
@@ -47,10 +57,57 @@ func (s *doubled) directions() string { return s.say[0] + others(len(s.say)-1) }
 
 func (s *doubled) evidence() record.Evidence {
 	return record.Evidence{
-		{Key: "copies", Value: s.copies}, {Key: "packets", Value: s.packets}, {Key: "share", Value: share(s.copies, s.packets-s.copies)},
+		{Key: "copies", Value: s.copies}, {Key: "packets", Value: s.packets}, {Key: "share", Value: share(s.repeated, s.different)}, {Key: "times", Value: uint64(s.most)},
+		{Key: "sent_again", Value: s.sentAgain},
 		{Key: "captured_elsewhere", Value: s.apart}, {Key: "differ", Value: s.differ.Names()},
 		{Key: "directions", Value: s.list}, {Key: "directions_doubled", Value: uint64(len(s.say))}, {Key: "first", Value: s.first},
 	}
+}
+
+// times is "twice", "three times".
+func (s *doubled) times() string {
+	switch {
+	case s.least < s.most:
+		return strconv.Itoa(s.least) + " to " + strconv.Itoa(s.most) + " times"
+	case s.most == 2:
+		return "twice"
+	case s.most < len(numbers):
+		return numbers[s.most] + " times"
+	}
+	return strconv.Itoa(s.most) + " times"
+}
+
+var numbers = [...]string{3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+
+// proof says why the copies are no packets that were sent again.
+func (s *doubled) proof() (say string) {
+	if s.copies > s.withoutID {
+		say = "The copies have the same bytes"
+		if s.withoutID > 0 {
+			say = "Where packets have an IP ID the copies have the same bytes"
+		}
+		say += ", the IP ID among them, and came within 10 ms, so they were captured again and not sent again. "
+	}
+	if s.withoutID > 0 {
+		say += "Without an IP ID a packet that is sent again has the same bytes as well, but "
+		if s.repeated == s.different {
+			say += "every packet"
+		} else {
+			say += "nearly every packet"
+		}
+		say += " is there " + s.times() + " within 10 ms, and that is the capture's doing. "
+		if s.sentAgain > 0 {
+			say += "Those that are there twice as often or more were sent again: " + plural(s.sentAgain, "packet") + " that " + areNo(s.sentAgain) + ". "
+		}
+	}
+	return strings.TrimSuffix(say, " ")
+}
+
+func areNo(n uint64) string {
+	if n == 1 {
+		return "is no copy"
+	}
+	return "are no copies"
 }
 
 // copiesText is "1 copy", "2 copies".
@@ -105,13 +162,13 @@ func verb(d pipeline.Difference) string {
 	return " differs"
 }
 
-// mirroredTwice says that the capture has the same packets twice.
+// mirroredTwice says that the capture has the same packets twice, or oftener.
 func mirroredTwice(f *Facts) []record.Finding {
 	if len(f.Duplicates.Doubled) == 0 {
 		return nil
 	}
 	s := sumDoubled(f.Duplicates.Doubled)
-	detail := []string{"The copies have the same bytes and came within 10 ms, so they were captured again and not sent again."}
+	detail := []string{s.proof()}
 	if what := s.between(); what != "" {
 		detail = append(detail, what)
 	}
@@ -119,13 +176,13 @@ func mirroredTwice(f *Facts) []record.Finding {
 		"capture on that interface instead of on any; where captures of the same traffic were put together, leave one out.")
 	return one(record.Finding{
 		Severity: record.Warning, Code: "mirrored-twice",
-		Title: "The same packets were captured twice: " + count(s.copies) + " of " + count(s.packets) + " RoCE packets from " + s.directions() +
+		Title: "The same packets were captured " + s.times() + ": " + count(s.copies) + " of " + count(s.packets) + " RoCE packets from " + s.directions() +
 			" are copies",
 		Detail: strings.Join(detail, " "), Evidence: s.evidence(),
 	})
 }
 
-// partlyDoubled says that some packets are there twice, too few of them to
+// partlyDoubled says that some packets are there more than once, too few of them to
 // tell by their share who doubled them.
 func partlyDoubled(f *Facts) []record.Finding {
 	if len(f.Duplicates.Partly) == 0 {
@@ -150,7 +207,7 @@ func partlyDoubled(f *Facts) []record.Finding {
 	detail = append(detail, "All counts and rates of this report include them. Directions: "+listed(s.say)+".")
 	return one(record.Finding{
 		Severity: record.Info, Code: "partly-doubled",
-		Title: "Some packets are there twice: " + count(s.copies) + " of " + count(s.packets) + " RoCE packets from " + s.directions() +
+		Title: "Some packets are there " + s.times() + ": " + count(s.copies) + " of " + count(s.packets) + " RoCE packets from " + s.directions() +
 			" came again within 10 ms",
 		Detail: strings.Join(detail, " "), Evidence: append(s.evidence(), record.Fact{Key: "undecided", Value: s.undecided}),
 	})

@@ -1,10 +1,10 @@
 package finding
 
 import (
-	"strconv"
-
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -17,7 +17,8 @@ const minNotComputed = 3
 // computing splits the senders that have a bad ICRC. A sender does not compute
 // it if not one of its ICRCs is right, and there are minNotComputed of them.
 // One with fewer belongs to them as well if its ICRC is a constant that
-// others, or the others together, put in that often.
+// others, or the others together, put in that often. And so does one that has
+// right ones as well, if all others are one constant: corruption makes none.
 func computing(t *pipeline.Senders) (bad, not []pipeline.Sender) {
 	constants := make(map[uint32]uint64)
 	for i := range t.N {
@@ -28,6 +29,8 @@ func computing(t *pipeline.Senders) (bad, not []pipeline.Sender) {
 	for _, s := range t.Rows[:t.N] {
 		switch {
 		case s.Bad == 0:
+		case s.Constant():
+			not = append(not, s)
 		case s.Good == 0 && (s.Bad >= minNotComputed || s.LowBad == s.HighBad && constants[s.LowBad] >= minNotComputed):
 			not = append(not, s)
 		default:
@@ -112,27 +115,42 @@ func icrcNotComputed(f *Facts) []record.Finding {
 		return nil
 	}
 	list, _, bad, first := senders(rows)
-	names := make([]string, 0, len(rows))
-	constant := true
-	for i := range rows {
-		names = append(names, address(rows[i].Addr, rows[i].AddrKind))
-		constant = constant && rows[i].LowBad == rows[0].LowBad && rows[i].HighBad == rows[0].LowBad
-	}
-	title, detail := names[0]+" does", ""
-	if len(names) > 1 {
-		title = count(uint64(len(names))) + " senders do"
+	w := wrongKinds(rows)
+	names := w.names(rows)
+	title, detail := address(rows[0].Addr, rows[0].AddrKind)+" does", ""
+	if len(rows) > 1 {
+		title = count(uint64(len(rows))) + " senders do"
 		detail = "They are " + listed(names) + ". "
 	}
 	title += " not compute the ICRC"
-	if constant {
+	if w.mixed {
+		title += " of all packets"
+	}
+	switch {
+	case w.same && w.mixed:
+		title += ": it is " + hex(uint64(rows[0].LowBad), 8) + " in " + plural(bad, "packet")
+	case w.same:
 		title += ": it is always " + hex(uint64(rows[0].LowBad), 8) + ", in " + plural(bad, "packet")
-	} else {
+	case w.constant:
+		title += ": each puts a constant there, in " + plural(bad, "packet")
+	case w.mixed:
+		title += ", or not rightly: it is wrong in " + plural(bad, "packet")
+	default:
 		title += ", or not rightly: it is wrong in all " + plural(bad, "packet")
-		detail += "A device that rewrites addresses or ports on the way has the same effect. "
+	}
+	if !w.constant {
+		detail += "A device that rewrites addresses or ports on the way has the same effect as a sender that does not compute it rightly. "
+	}
+	if w.mixed {
+		detail += "Right ones are among those of a sender that puts a constant in the others. Nothing on the way makes a constant: packets that are changed there " +
+			"keep ICRCs that differ. "
+		if len(rows) == 1 {
+			detail += "Right are " + count(rows[0].Good) + " of " + count(rows[0].Good+rows[0].Bad) + ". "
+		}
 	}
 	detail += "FPGA and programmable-switch stacks often leave the ICRC out; a tap that is ahead of the hardware that puts it in sees the same. " +
 		"A receiver that checks the ICRC drops all of these: check whether it answers, and whether it is set to ignore the ICRC. " +
-		"Corruption on this path can't be seen."
+		"Corruption of these packets can't be seen."
 	if ports := like(f); len(ports) > 0 && !movedRoCE(&f.Ports) {
 		names = names[:0]
 		var n uint64
@@ -152,6 +170,48 @@ func icrcNotComputed(f *Facts) []record.Finding {
 			{Key: "first", Value: first},
 		},
 	})
+}
+
+// wrongKind says what senders put where the ICRC belongs: the same number all
+// of them, each its constant, in some of their packets only.
+type wrongKind struct{ same, constant, mixed bool }
+
+func wrongKinds(rows []pipeline.Sender) wrongKind {
+	w := wrongKind{same: true, constant: true}
+	for i := range rows {
+		r := &rows[i]
+		is := r.LowBad == r.HighBad
+		w.same = w.same && is && r.LowBad == rows[0].LowBad
+		w.constant = w.constant && is
+		w.mixed = w.mixed || r.Good > 0
+	}
+	return w
+}
+
+// names are the senders, and what is not the same in all of them.
+func (w wrongKind) names(rows []pipeline.Sender) []string {
+	names := make([]string, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		names[i] = address(r.Addr, r.AddrKind)
+		var say []string
+		switch is := r.LowBad == r.HighBad; {
+		case is && !w.same:
+			say = append(say, "always "+hex(uint64(r.LowBad), 8))
+			if w.mixed {
+				say[0] = hex(uint64(r.LowBad), 8)
+			}
+		case !is && len(rows) > 1:
+			say = append(say, "not constant")
+		}
+		if w.mixed && len(rows) > 1 {
+			say = append(say, "in "+count(r.Bad)+" of "+plural(r.Good+r.Bad, "packet"))
+		}
+		if len(say) > 0 {
+			names[i] += " (" + strings.Join(say, " ") + ")"
+		}
+	}
+	return names
 }
 
 // vcrcBad speaks of native InfiniBand's link-level CRC.

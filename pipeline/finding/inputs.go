@@ -11,7 +11,7 @@ func inputDamaged(f *Facts) []record.Finding {
 	list := []record.Evidence{}
 	var say []string
 	var read uint64
-	none := true // of them is a capture
+	none, whole := true, true // of them is a capture; all are, to their end
 	for i := range f.Inputs {
 		in := &f.Inputs[i]
 		if in.Damage == nil {
@@ -20,6 +20,7 @@ func inputDamaged(f *Facts) []record.Finding {
 		say = append(say, in.Damage.Error())
 		read += in.Frames
 		none = none && in.Damage.NotCapture
+		whole = whole && in.Damage.Whole
 		if len(list) < maxListed {
 			list = append(list, record.Evidence{
 				{Key: "path", Value: in.Path}, {Key: "offset", Value: in.Damage.Offset}, {Key: "reason", Value: in.Damage.Reason}, {Key: "packets", Value: in.Frames},
@@ -34,12 +35,24 @@ func inputDamaged(f *Facts) []record.Finding {
 	if read > 0 {
 		detail = "This report covers the " + plural(read, "packet") + " before that; what came after is missing."
 	}
+	cover := " before the damage; what came after is missing."
+	if whole {
+		cover = " of the compressed data, which is whole."
+		detail = "This report covers the " + plural(read, "packet") + cover
+	}
 	if len(say) > 1 {
 		title = count(uint64(len(say))) + " of " + plural(uint64(len(f.Inputs)), "input") + " can't be read to their end"
-		detail = listed(say) + ". This report covers the " + plural(read, "packet") + " before the damage; what came after is missing."
+		detail = listed(say) + ". This report covers the " + plural(read, "packet") + cover
+		if whole {
+			title = count(uint64(len(say))) + " of " + plural(uint64(len(f.Inputs)), "input") + " are followed by what is none of them"
+		}
 	}
-	detail += " Check whether the capture is still being written, and how it was copied: a capturing program that is killed, or a full " +
-		"disk, ends a file in the middle of a record."
+	if whole {
+		detail += " Check how the file was copied or put together: if what follows should be a capture too, it is damaged where it begins."
+	} else {
+		detail += " Check whether the capture is still being written, and how it was copied: a capturing program that is killed, or a full " +
+			"disk, ends a file in the middle of a record."
+	}
 	if none {
 		detail = "Nothing in it could be read. Check what it is: rocelens reads pcap, pcapng and ERF, also compressed by gzip or zstd."
 	}

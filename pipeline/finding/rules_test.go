@@ -56,6 +56,14 @@ func TestRules(t *testing.T) {
 			f.Inputs[0].Damage = &capture.DamagedError{Path: "a.pcap", Offset: 9, Reason: "cut"}
 			f.Inputs[1].Damage = &capture.DamagedError{Path: "b", NotCapture: true, Reason: "text"}
 		}, "warning input-damaged", []string{"2 of 3 inputs", "a.pcap: damaged at byte 9: cut, b: text", "1,000 packets"}},
+		{"a constant in most", func(f *finding.Facts) { with(f, sender(1, 20, 3980, 0, 0), sender(2, 100, 0, 0, 0)) },
+			"warning icrc-not-computed", []string{"10.0.0.1 does not compute the ICRC of all packets: it is 0x00000000 in 3,980 packets", "Right are 20 of 4,000."}},
+		{"a constant in a few", func(f *finding.Facts) { with(f, sender(1, 20, 7, 0, 0)) }, "critical icrc-bad", []string{"7 packets have a bad ICRC"}},
+		{"a constant of each", func(f *finding.Facts) { with(f, sender(1, 0, 100, 0, 0), sender(2, 0, 50, 0xffffffff, 0xffffffff)) }, "warning icrc-not-computed",
+			[]string{"2 senders do not compute the ICRC: each puts a constant there, in 150 packets", "They are 10.0.0.1 (always 0x00000000), 10.0.0.2 (always 0xffffffff). FPGA"}},
+		{"a constant of each, in some", func(f *finding.Facts) { with(f, sender(1, 10, 100, 0, 0), sender(2, 0, 50, 1, 9)) }, "warning icrc-not-computed",
+			[]string{"2 senders do not compute the ICRC of all packets, or not rightly: it is wrong in 150 packets",
+				"They are 10.0.0.1 (0x00000000 in 100 of 110 packets), 10.0.0.2 (not constant in 50 of 50 packets). A device"}},
 		{"one sender of two", func(f *finding.Facts) { with(f, sender(1, 990, 10, 1, 9), sender(2, 0, 100, 5, 5)) },
 			"critical icrc-bad, warning icrc-not-computed", []string{"10 packets have a bad ICRC", "10.0.0.1 (10 of 1,000, 1.0 %)", "10.0.0.2 does not compute the ICRC: it is always 0x00000005, in 100 packets"}},
 		{"two packets, both bad", func(f *finding.Facts) { with(f, sender(1, 0, 2, 5, 5)) }, "critical icrc-bad", nil},
