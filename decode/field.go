@@ -2,7 +2,6 @@ package decode
 
 import (
 	"math/bits"
-	"sort"
 )
 
 // Field is one row of the field table: something that a packet says, where its
@@ -18,6 +17,9 @@ type Field struct {
 	// Repeats says that one packet may have several values: the field is in a
 	// header that tunnels and tags bring again, or stands for two others.
 	Repeats bool
+	// OfNote says that the field is read from Extra.Note: it takes the whole
+	// capture to know it.
+	OfNote bool
 	// Values names numbers; nil where they have no names.
 	Values func(uint64) string
 
@@ -99,6 +101,8 @@ type Extra struct {
 	// InterfaceName is that of the frame's, where it has one.
 	HasInterface  bool
 	InterfaceName string
+	// Note is what is known of the packet's session, nil where nothing is.
+	Note *Note
 
 	buf   []byte
 	value Value // of a field on its way to text
@@ -271,6 +275,9 @@ func AppendTree(dst []Node, x *Extra, p *Packet) []Node {
 	if payload.Len > 0 && p.Has&HasMAD == 0 { // else it is infiniband.mad.data
 		dst = table.layers[LayerPayload].append(dst, x, p, payload, true)
 	}
+	if x.Note != nil {
+		dst = table.note.append(dst, x, p, Layer{}, true)
+	}
 	return dst
 }
 
@@ -308,91 +315,4 @@ func (t *layerTree) append(dst []Node, x *Extra, p *Packet, l Layer, heading boo
 		dst = append(dst, n)
 	}
 	return dst
-}
-
-// fieldTable is the table, built once and then only read.
-type fieldTable struct {
-	fields []*Field
-	byName map[string]*Field
-	layers [numLayerKinds]*layerTree
-	frame  *layerTree
-}
-
-var table = makeTable()
-
-func makeTable() *fieldTable {
-	t := &fieldTable{byName: map[string]*Field{}}
-	t.frame = t.add(LayerNone, frameHeader)
-	for _, h := range headers {
-		t.layers[h.kind] = t.add(h.kind, h)
-	}
-	return t
-}
-
-// headerRows is one header of the table as it is written down.
-type headerRows struct {
-	kind  LayerKind
-	proto string // Wireshark's short name
-	title string
-	rows  []row
-}
-
-// row is one line of it: a field at a place. Only the first row of a name
-// gives label, type, base and values.
-type row struct {
-	depth  uint8
-	name   string
-	label  string
-	typ    FieldType
-	base   FieldBase
-	off, n int
-	mask   uint64
-	opt    rowOptions
-}
-
-type rowOptions struct {
-	hidden bool
-	byName bool // found by name alone, and not part of the tree
-	ours   bool
-	values func(uint64) string
-	title  func(p *Packet) string
-	read   func(x *Extra, p *Packet, l Layer, v *Value) bool
-}
-
-func (t *fieldTable) add(kind LayerKind, h headerRows) *layerTree {
-	tree := &layerTree{kind: kind, proto: h.proto, title: h.title}
-	for _, r := range h.rows {
-		f := t.byName[r.name]
-		if f == nil {
-			f = &Field{Name: r.name, Label: r.label, Type: r.typ, Base: r.base, Ours: r.opt.ours, Values: r.opt.values}
-			if r.name != "" { // a group of fields has no name
-				t.byName[r.name] = f
-				t.fields = append(t.fields, f)
-			}
-		}
-		pl := &place{layer: kind, depth: r.depth, hidden: r.opt.hidden, off: r.off, n: r.n, mask: r.mask, title: r.opt.title, read: r.opt.read}
-		f.places = append(f.places, pl)
-		f.layers |= 1 << kind
-		f.Repeats = f.Repeats || len(f.places) > 1 || repeats(kind)
-		if !r.opt.byName {
-			tree.fields = append(tree.fields, fieldAt{f, pl})
-		}
-	}
-	return tree
-}
-
-// repeats says whether tunnels and tags can bring a header more than once. A
-// packet has one set of transport headers.
-func repeats(kind LayerKind) bool {
-	return kind != LayerNone && kind < LayerMACControl
-}
-
-// FieldNames are all names, sorted.
-func FieldNames() []string {
-	names := make([]string, len(table.fields))
-	for i, f := range table.fields {
-		names[i] = f.Name
-	}
-	sort.Strings(names)
-	return names
 }

@@ -154,6 +154,8 @@ func (n *Node) AppendText(dst []byte) []byte {
 		title := table.frame.title
 		if t := table.layers[n.Layer]; t != nil {
 			title = t.title
+		} else if n.Proto == table.note.proto {
+			title = table.note.title
 		}
 		return append(dst, title...)
 	}

@@ -110,10 +110,11 @@ type worker struct {
 	waiting []track.Packet
 	copies  []copySeen
 	warm    bool // the first of them have been through
+	notes   *track.Notes
 }
 
 func newWorker(cfg Config) *worker {
-	return &worker{dec: decode.New(cfg.Decode), icrc: cfg.ICRC, doubles: NewDoubles(), tracker: track.New(cfg.Track), conns: cm.New(maxConns),
+	return &worker{dec: decode.New(cfg.Decode), icrc: cfg.ICRC, doubles: NewDoubles(), tracker: track.New(cfg.Track), conns: cm.New(maxConns), notes: cfg.Track.Notes,
 		waiting: make([]track.Packet, 0, firstBatch), copies: make([]copySeen, 0, firstBatch)}
 }
 
@@ -147,6 +148,7 @@ func (w *worker) track() {
 	w.waiting = append(w.waiting, track.Packet{})
 	t := &w.waiting[n]
 	if !t.Read(&w.pkt) {
+		w.notes.Unread(&w.pkt)
 		w.waiting = w.waiting[:n]
 		return
 	}

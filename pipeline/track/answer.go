@@ -30,6 +30,7 @@ func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
 		}
 	}
 	if f == nil || !f.req.begun {
+		t.cfg.Notes.judge(p, decode.VerdictOther)
 		if f != nil && p.Syndrome.Type() == decode.Nak && op.class == classAck {
 			t.early(f, p)
 		}
@@ -60,12 +61,14 @@ func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
 
 // cameLate takes back the loss behind the tap that a NAK told of, where what it
 // names is acknowledged up to upTo without being sent again: it only came late.
-func (s *stream) cameLate(f *flow, upTo uint32) {
+func (t *Tracker) cameLate(f *flow, upTo uint32) {
+	s := f.req
 	n := s.rec.nak()
 	if !n.valid || !n.after || !n.open || n.pass != s.passes || psnDiff(upTo, n.psn) <= 0 {
 		return
 	}
 	n.after, n.late = false, true
+	t.cfg.Notes.unflag(n.frame, decode.NoteNamesLoss)
 	f.bad().lost.AfterTap--
 	s.rec.latePass = s.passes + 1
 }
@@ -100,7 +103,7 @@ func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
 		return // of what was before the capture
 	}
 	if s.rec != nil {
-		s.cameLate(f, upTo)
+		t.cameLate(f, upTo)
 		if s.rec.guess.open && psnDiff(upTo, s.rec.guess.lo) > 0 {
 			t.settleLate(f)
 		}
@@ -117,6 +120,7 @@ func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
 	t.complete(f, p, upTo, false)
 	for len(s.samples) > 0 && psnDiff(s.samples[0].psn, upTo) < 0 {
 		f.latencies().ack.Add(p.Time - s.samples[0].time)
+		t.cfg.Notes.ackLatency(p, p.Time-s.samples[0].time)
 		s.samples = append(s.samples[:0], s.samples[1:]...)
 	}
 	if s.rec != nil {
@@ -239,6 +243,7 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 	r := s.recovery()
 	if r.rnr.valid && r.rnr.psn == p.PSN && r.rnr.pass == s.passes {
 		ev.Refusal = true
+		t.cfg.Notes.flag(p, decode.NoteRefusal)
 		t.emit(f, p, ev)
 		return
 	}
@@ -267,6 +272,7 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 			break // seen beyond an open gap
 		}
 		n.after = true
+		t.cfg.Notes.flag(p, decode.NoteNamesLoss)
 		f.bad().lost.AfterTap++
 	}
 	r.addNak(n)

@@ -41,6 +41,7 @@ func (t *Tracker) unanswered(f *flow, p *Packet, op *operation) {
 		d = 0
 	}
 	if d < 0 {
+		t.cfg.Notes.judge(p, decode.VerdictOther)
 		b := f.bad()
 		if s.recovery().unseen.remove(p.PSN, psnAdd(p.PSN, 1)) > 0 {
 			b.lost.BeforeTap--
@@ -48,6 +49,7 @@ func (t *Tracker) unanswered(f *flow, p *Packet, op *operation) {
 			if op.begins() {
 				s.sent[op.kind]++
 			}
+			t.cfg.Notes.judge(p, decode.VerdictLate)
 			f.goodput += uint64(p.Payload)
 			t.emit(f, p, record.Reorder{PSN: p.PSN, Behind: uint32(-d)})
 		}

@@ -79,6 +79,7 @@ func (t *Tracker) forget(f *flow, lives map[*life]bool) {
 		}
 	}
 	t.name(f)
+	t.cfg.Notes.forget(f)
 	lives[f.life] = true
 	t.all[f.slot] = nil
 	t.free = append(t.free, f.slot)

@@ -46,6 +46,7 @@ type flow struct {
 	place     int32  // among the group's flows
 	slot      int32  // among all flows, -1 once it is forgotten
 	firstPort uint16 // by which the group finds it
+	noted     uint32 // its number in Config.Notes
 	first     frameRef
 }
 

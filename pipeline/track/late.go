@@ -1,6 +1,7 @@
 package track
 
 import (
+	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
@@ -153,6 +154,7 @@ func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
 	r := s.recovery()
 	b := f.bad()
 	b.reordered++
+	t.cfg.Notes.judge(p, decode.VerdictLate)
 	hi := psnAdd(p.PSN, n)
 	r.nak().seen(p.PSN, hi)
 	late := p.Time - r.gap

@@ -39,6 +39,7 @@ type recovery struct {
 	tryTime int64
 	tryMax  uint32
 	lead    tryLead
+	noted   uint32 // the number of try in Config.Notes
 	episode *record.Episode
 	epMax   uint32
 	epTime  int64

@@ -172,10 +172,12 @@ func (t *Tracker) again(f *flow, p *Packet, op *operation, n uint32) {
 	b.retransmitted.Bytes += uint64(p.Payload)
 	if s.fills(p.PSN, hi) {
 		b.retransmitted.Fills++
+		t.cfg.Notes.again(p, true)
 		f.goodput += uint64(p.Payload)
 		t.fillMessage(s, p, n)
 	} else {
 		b.retransmitted.Repeats++
+		t.cfg.Notes.again(p, false)
 	}
 	if lost := r.gone.take(p.PSN, hi, s.passes); lost > 0 {
 		b.lost.BeforeTap += lost
@@ -193,6 +195,7 @@ func (t *Tracker) again(f *flow, p *Packet, op *operation, n uint32) {
 		}
 	}
 	wasted := r.before.has(p.PSN)
+	t.cfg.Notes.resent(s, p, wasted)
 	if wasted {
 		b.wasted.Packets++
 		b.wasted.Bytes += uint64(p.Payload)

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
@@ -114,6 +115,7 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 		}
 		if r != nil && r.begun && psnDiff(p.PSN, r.max) < 0 {
 			g.bad().responses.Retransmitted++ // of one that is complete
+			t.cfg.Notes.again(p, false)
 		} else {
 			g.goodput += uint64(p.Payload)
 		}
@@ -153,6 +155,7 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 		}
 		if !fill || psnDiff(r.pos, next) == 0 {
 			g.bad().responses.Retransmitted++
+			t.cfg.Notes.again(p, fill)
 		}
 	}
 	r.missing.remove(p.PSN, next)
@@ -222,6 +225,7 @@ func (s *stream) jumpOwed(p *Packet) {
 func (t *Tracker) lateResponse(f *flow, p *Packet, hi uint32) {
 	r := f.req.resp
 	f.bad().reordered++
+	t.cfg.Notes.judge(p, decode.VerdictLate)
 	if !r.late {
 		r.late, r.lateLo = true, p.PSN
 	}

@@ -24,6 +24,8 @@ type Config struct {
 	// MaxMemory is what flows may take, in bytes; 0 sets no bound. Beyond it,
 	// those that were silent longest are forgotten, and counted.
 	MaxMemory int64
+	// Notes takes a note of each packet; nil takes none.
+	Notes *Notes
 }
 
 // Tracker follows the sessions of a capture.
@@ -113,6 +115,7 @@ func (t *Tracker) Add(packets []Packet) {
 func (t *Tracker) add(p *Packet, f *flow) {
 	t.seq++
 	t.now = max(t.now, p.Time)
+	t.cfg.Notes.begin(p)
 	if p.DestQP <= 1 { // management, which has no sessions
 		return
 	}
@@ -144,6 +147,7 @@ func (t *Tracker) add(p *Packet, f *flow) {
 // process follows a packet of a flow.
 func (t *Tracker) process(f *flow, p *Packet) {
 	op, service := operationOf(p.Opcode)
+	t.cfg.Notes.follow(f, p)
 	if p.Copy == NoCopy {
 		f.count(p)
 	}
@@ -260,5 +264,6 @@ func (t *Tracker) Close(end int64) (sessions record.Sessions, events []record.Ev
 		}
 		events = append(events, ev)
 	}
+	t.cfg.Notes.finish()
 	return sessions, events, t.leftOut
 }
