@@ -11,6 +11,7 @@ import (
 	"github.com/rocelens/rocelens/capture/capturetest"
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/track"
 )
 
 // analysed is a capture, what is known of it and what the pipeline says.
@@ -19,6 +20,7 @@ type analysed struct {
 	path  string
 	truth *truth
 	res   *pipeline.Result
+	notes *noteTally
 	err   error
 }
 
@@ -80,7 +82,10 @@ func (a *analysed) run() {
 		return
 	}
 	defer f.Close()
-	a.res, a.err = pipeline.Run(context.Background(), f, pipeline.DefaultConfig())
+	cfg := pipeline.DefaultConfig()
+	cfg.Track.Notes = track.NewNotes()
+	a.res, a.err = pipeline.Run(context.Background(), f, cfg)
+	a.notes = tallyNotes(cfg.Track.Notes, a.res.Packets)
 }
 
 // side is one direction of a session: what an end sent, and the stream in
