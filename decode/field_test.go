@@ -31,6 +31,15 @@ func TestFieldTable(t *testing.T) {
 	}
 }
 
+// fieldNotes have between them all that notes say.
+var fieldNotes = []*decode.Note{
+	nil,
+	{Role: decode.RoleAck, Flags: decode.NoteAckLatency | decode.NoteMessageLatency | decode.NoteNamesLoss | decode.NoteRefusal},
+	{Session: "v2:10.0.0.1/0x11-10.0.0.2/0x12", Role: decode.RoleRequest, Verdict: decode.VerdictRepeat, Try: 1, Flags: decode.NoteFirstOfTry | decode.NoteWasted},
+	{Role: decode.RoleRequest, Verdict: decode.VerdictLate},
+	{Role: decode.RoleResponse, Verdict: decode.VerdictCopy},
+}
+
 // fieldFrames have between them every header that there are fields for.
 func fieldFrames() []capture.Frame {
 	bare := etherIP(udpPacket(pairV4, writeMiddle(5)))
@@ -97,6 +106,7 @@ func TestFieldValues(t *testing.T) {
 			d.Decode(&short, &p)
 			d.VerifyICRC(&p)
 			x.Reset()
+			x.Note = fieldNotes[n%len(fieldNotes)]
 			nodes = decode.AppendTree(nodes[:0], &x, &p)
 			inTree := map[string]int{}
 			for i := range nodes {
@@ -158,6 +168,7 @@ func TestFieldNoAllocation(t *testing.T) {
 	values := make([]decode.Value, 0, 16)
 	text := make([]byte, 0, 4096)
 	d.Decode(&f, &p)
+	x.Note = fieldNotes[2]
 	read := func() {
 		x.Reset()
 		for _, field := range decode.Fields() {
