@@ -196,6 +196,29 @@ func TestInterruptedWrite(t *testing.T) {
 	}
 }
 
+// TestInterruptedNotes: Ctrl-C while standard input is kept ends it, and leaves
+// no file behind.
+func TestInterruptedNotes(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	r, w := io.Pipe()
+	defer w.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		_, _ = w.Write(make([]byte, 1<<16)) // and then nothing, for ever
+		cancel()
+	}()
+	var out, errOut bytes.Buffer
+	code := run(ctx, []string{"packets", "--sessions", "-"}, r, &out, &errOut)
+	if code != exitDamaged || !strings.Contains(errOut.String(), "interrupted") || out.Len() > 0 {
+		t.Errorf("exit code %d, %s%s", code, out.String(), errOut.String())
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v is left behind (%v)", left, err)
+	}
+}
+
 // TestClosedPipe: whoever reads may go away at any time.
 func TestClosedPipe(t *testing.T) {
 	r, w, err := os.Pipe()

@@ -4,17 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/dashboards/packets"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/track"
 )
 
 type packetsOptions struct {
@@ -30,6 +29,7 @@ type packetsOptions struct {
 	frames    string
 	from, to  string
 	rocePorts []uint16
+	sessions  bool
 }
 
 // packetForms are the values of -T.
@@ -57,6 +57,11 @@ packet is then numbered INPUT:NUMBER, inputs being counted from 1 in the order i
 which they are named. With -w they are not listed, but written to a pcapng file with all
 that the captures say of them.
 
+--sessions shows what a packet is in its session: whether it was sent again, and why; the
+fields of it (rocelens.session, rocelens.cause and so on) do the same for -T fields. It
+takes the whole capture to know that: it is read twice, standard input by way of a
+temporary file. All packets are looked at, whichever are shown.
+
 TIME is one of
   14:03  14:03:05.25            that time on the day of the first packet, local time
   2026-01-31 14:03:05.25        local time
@@ -68,6 +73,7 @@ Packets at exactly the limits are in.`,
   rocelens packets --frames 1200-1250 -x capture.pcapng
   rocelens packets -V -c 1 capture.pcapng
   rocelens packets -T fields -e frame.number -e infiniband.bth.psn -E header=y capture.pcapng
+  rocelens packets -T fields -e frame.number -e rocelens.cause -e rocelens.place capture.pcapng
   rocelens packets --from 14:03 --to 14:04 host-a.pcap.zst host-b.pcap.zst
   rocelens packets --from -5s capture.pcapng
   rocelens packets --from 14:03 --to 14:04 -w minute.pcapng *.pcap
@@ -95,6 +101,7 @@ Packets at exactly the limits are in.`,
 	f.StringVar(&o.frames, "frames", "", "list only the frames with these numbers: `RANGES` as in 10-20,35 or 2:10-20")
 	f.StringVar(&o.from, "from", "", "list only packets from `TIME` on")
 	f.StringVar(&o.to, "to", "", "list only packets up to `TIME`")
+	f.BoolVar(&o.sessions, "sessions", false, "show what each packet is in its session: the input is read twice")
 	addRoCEPort(f, &o.rocePorts)
 	completeValues(cmd, "type", packetForms)
 	completeValues(cmd, "field", decode.FieldNames())
@@ -110,12 +117,19 @@ func (o *packetsOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if sel.from.needsLast() || sel.to.needsLast() {
-		if sel.last, err = o.lastTime(ctx); err != nil {
+	in := &twice{streams: o.streams, paths: o.paths}
+	defer in.close()
+	if o.needsNotes() {
+		if err := in.keep(ctx); err != nil {
 			return err
 		}
 	}
-	src, err := openInputs(ctx, o.streams, o.paths)
+	if sel.from.needsLast() || sel.to.needsLast() {
+		if sel.last, err = lastTime(ctx, in); err != nil {
+			return err
+		}
+	}
+	src, err := in.open(ctx, o.err)
 	if err != nil {
 		return err
 	}
@@ -124,11 +138,17 @@ func (o *packetsOptions) run(ctx context.Context) error {
 	if err := sel.frames.bind(sel.inputs); err != nil {
 		return err
 	}
+	var notes *track.Notes
+	if o.needsNotes() {
+		if notes, err = o.takeNotes(ctx, in, src.Inputs()); err != nil {
+			return err
+		}
+	}
 	if o.write != "" {
 		return o.writeTo(ctx, src, sel)
 	}
 	out := newWriter(sel.inputs > 1)
-	p := &printer{sel: sel, src: src, dec: decode.New(decode.Config{RoCEPorts: o.rocePorts}), out: out, icrc: true, limit: o.count}
+	p := &printer{sel: sel, src: src, dec: decode.New(decode.Config{RoCEPorts: o.rocePorts}), out: out, notes: notes, icrc: true, limit: o.count}
 	if fields, ok := out.(*packets.Fields); ok {
 		p.icrc = fields.NeedICRC()
 	}
@@ -223,148 +243,4 @@ func (o *packetsOptions) color() bool {
 	}
 	_, ok = terminalWidth(file)
 	return ok
-}
-
-// lastTime reads the inputs to their end for the latest time in them.
-func (o *packetsOptions) lastTime(ctx context.Context) (int64, error) {
-	if once := readOnce(o.paths); once != "" {
-		return 0, errors.New("a time before the last packet needs the end of the capture first, and " + once +
-			" can be read only once: save it to a file, or use a time of day or +TIME")
-	}
-	src, err := openInputs(ctx, o.streams, o.paths)
-	if err != nil {
-		return 0, err
-	}
-	defer src.Close()
-	last := int64(math.MinInt64)
-	err = pipeline.EachBatch(ctx, src, func(b *capture.Batch) error {
-		for i := range b.Frames {
-			last = max(last, b.Frames[i].Time)
-		}
-		return nil
-	})
-	if ctx.Err() != nil {
-		return 0, interrupted()
-	}
-	if err != nil && !isDamage(err) {
-		return 0, err
-	}
-	return last, nil
-}
-
-// selection is which packets are listed.
-type selection struct {
-	frames   frameSet
-	from, to timeSpec
-	loc      *time.Location
-	last     int64 // time of the last frame, where from or to needs it
-	inputs   int
-
-	lo, hi int64 // from and to, resolved; both are in
-}
-
-// start resolves the times when the first frame is known.
-func (s *selection) start(first int64) error {
-	s.lo, s.hi = math.MinInt64, math.MaxInt64
-	if s.from.given() {
-		s.lo = s.from.resolve(first, s.last, s.loc)
-	}
-	if s.to.given() {
-		s.hi = s.to.resolve(first, s.last, s.loc)
-	}
-	if s.lo > s.hi {
-		return fmt.Errorf("--from %s is %s after --to %s: nothing lies between them",
-			s.from.text, time.Duration(s.lo-s.hi), s.to.text)
-	}
-	return nil
-}
-
-func (s *selection) has(f *capture.Frame) bool {
-	return f.Time >= s.lo && f.Time <= s.hi && s.frames.has(f)
-}
-
-// errEnough ends reading when all that was asked for is listed.
-var errEnough = errors.New("enough")
-
-// printer shows the selected packets of batch after batch.
-type printer struct {
-	sel    selection
-	src    capture.Source
-	dec    *decode.Decoder
-	out    packets.Writer
-	icrc   bool   // out shows whether ICRCs are right
-	limit  uint64 // 0 for none
-	seen   uint64
-	listed uint64
-	pkt    decode.Packet
-	extra  decode.Extra
-	inputs []capture.Input // where interfaces have names
-}
-
-func (p *printer) batch(b *capture.Batch) error {
-	if p.seen == 0 {
-		t := b.Frames[0].Time
-		p.extra.First, p.extra.Previous, p.extra.Displayed = t, t, t
-		if err := p.sel.start(t); err != nil {
-			return err
-		}
-	}
-	p.fit(b)
-	for i := range b.Frames {
-		f := &b.Frames[i]
-		p.seen++
-		if p.sel.frames.past(f, p.sel.inputs) {
-			return errEnough
-		}
-		if p.sel.has(f) {
-			p.dec.Decode(f, &p.pkt)
-			if p.icrc {
-				p.dec.VerifyICRC(&p.pkt)
-			}
-			if p.listed == 0 {
-				p.extra.Displayed = f.Time
-			}
-			p.nameInterface(f)
-			p.out.Write(&p.pkt, &p.extra)
-			p.extra.Displayed = f.Time
-			if p.listed++; p.listed == p.limit {
-				return errEnough
-			}
-		}
-		p.extra.Previous = f.Time
-	}
-	return p.out.Flush() // what is read from a pipe shows as it comes
-}
-
-// nameInterface looks the frame's interface up. Descriptions of interfaces come
-// before their first frame, so they are asked for when one is new.
-func (p *printer) nameInterface(f *capture.Frame) {
-	if int(f.Input) >= len(p.inputs) || int(f.Interface) >= len(p.inputs[f.Input].Interfaces) {
-		p.inputs = p.src.Inputs()
-	}
-	in := &p.inputs[f.Input]
-	p.extra.HasInterface = in.Format == capture.FormatPcapNG
-	p.extra.InterfaceName = "unknown" // as tshark says
-	if int(f.Interface) < len(in.Interfaces) && in.Interfaces[f.Interface].Name != "" {
-		p.extra.InterfaceName = in.Interfaces[f.Interface].Name
-	}
-}
-
-// fit makes a list's columns suit the packets of a batch that will be listed.
-func (p *printer) fit(b *capture.Batch) {
-	list, ok := p.out.(*packets.List)
-	if !ok {
-		return
-	}
-	n := p.listed
-	for i := range b.Frames {
-		if f := &b.Frames[i]; p.sel.has(f) {
-			p.dec.Decode(f, &p.pkt)
-			list.Fit(&p.pkt)
-			if n++; n == p.limit {
-				break
-			}
-		}
-	}
-	list.Settle()
 }

@@ -22,9 +22,13 @@ func (o *packetsOptions) checkWrite(flags *pflag.FlagSet) error {
 	case o.write == "":
 		return errors.New("-w needs the name of a file, or - for standard output")
 	}
-	for _, form := range []string{"type", "tree", "hex", "field", "field-option"} {
+	for _, form := range []string{"type", "tree", "hex", "field", "field-option", "sessions"} {
 		if flags.Changed(form) {
-			return errors.New("-w writes the packets instead of listing them: leave out -" + flags.Lookup(form).Shorthand)
+			name := "--" + form
+			if short := flags.Lookup(form).Shorthand; short != "" {
+				name = "-" + short
+			}
+			return errors.New("-w writes the packets instead of listing them: leave out " + name)
 		}
 	}
 	return nil

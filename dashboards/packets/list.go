@@ -97,7 +97,7 @@ func (l *List) Write(p *decode.Packet, x *decode.Extra) {
 	b := l.line[:0]
 	paint := ""
 	if l.color {
-		paint = colorOf(p)
+		paint = colorOf(p, x.Note)
 		b = append(b, paint...)
 	}
 	l.field = l.appendNumber(l.field[:0], p)
@@ -125,7 +125,7 @@ func (l *List) Write(p *decode.Packet, x *decode.Extra) {
 
 	b = append(b, ' ')
 	b = decode.AppendInfo(b, p)
-	b = trimSpaces(b)
+	b = appendNote(trimSpaces(b), x.Note)
 	if paint != "" {
 		b = append(b, colorReset...)
 	}
@@ -151,15 +151,29 @@ const (
 	colorReset  = "\x1b[0m"
 )
 
+// appendNote appends in brackets what is notable of a packet in its session.
+func appendNote(b []byte, n *decode.Note) []byte {
+	if n == nil {
+		return b
+	}
+	start := len(b)
+	b = append(b, " ["...)
+	if b = n.AppendText(b); len(b) == start+2 {
+		return b[:start]
+	}
+	return append(b, ']')
+}
+
 // colorOf is the colour of a packet's line: red for damage and refusals, yellow
-// for what slows traffic down, gray for what is not RoCE.
-func colorOf(p *decode.Packet) string {
+// for what slows traffic down and what was sent again, gray for what is not
+// RoCE.
+func colorOf(p *decode.Packet, n *decode.Note) string {
 	switch {
 	case p.ICRCStatus == decode.ICRCBad, p.VCRCStatus == decode.ICRCBad, p.Malformed(),
 		p.Has&decode.HasAETH != 0 && p.Syndrome.Type() != decode.Ack:
 		return colorRed
 	case p.Kind == decode.KindPFC, p.Kind == decode.KindPause, p.Has&decode.HasBTH != 0 && p.Opcode == decode.OpCNP,
-		p.RoCE() && p.ECN() == 3:
+		p.RoCE() && p.ECN() == 3, n != nil && n.Retransmission():
 		return colorYellow
 	case !p.RoCE():
 		return colorGray
