@@ -3,6 +3,7 @@ package track_test
 import (
 	"testing"
 
+	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/track"
 )
@@ -41,5 +42,23 @@ func TestMakeRoom(t *testing.T) {
 	}
 	if lasting == nil || lasting.AToB.Packets+lasting.BToA.Packets != 5*sessions/50 {
 		t.Errorf("the busy session: %+v", lasting)
+	}
+}
+
+// TestManyMessages: what waits for an answer is bounded, where none comes.
+func TestManyMessages(t *testing.T) {
+	const n = 5000
+	tr := track.New(track.Config{})
+	for i := range uint32(n) {
+		p := track.Packet{
+			Time: int64(i), Number: uint64(i) + 1, Kind: decode.AddrIPv4, Opcode: 0x04, Payload: 64, WireLen: 122, Version: 1,
+			Src: decode.Addr{Lo: 1}, Dst: decode.Addr{Lo: 2}, DestQP: 17, PSN: i,
+		}
+		p.Hash()
+		tr.Add([]track.Packet{p})
+	}
+	list, _, _ := tr.Close(n)
+	if list.Len() != 1 || list.At(0).AToB.Messages.Sent[record.Send] != n {
+		t.Errorf("%d sessions, %+v", list.Len(), list.At(0).AToB.Messages)
 	}
 }

@@ -23,11 +23,11 @@ func (s *stream) newPacket(p *Packet, op *operation, n uint32) {
 		s.sent[op.kind]++
 	}
 	if last := len(s.messages) - 1; op.begins() || last < 0 || s.messages[last].ended {
-		if len(s.messages) >= maxMessages {
-			s.messages = append(s.messages[:0], s.messages[maxMessages/4:]...)
-		}
 		if last >= 0 && !s.messages[last].ended { // its end is among what was jumped over
 			s.messages[last].ended, s.messages[last].hi = true, p.PSN
+		}
+		if len(s.messages) >= maxMessages {
+			s.messages = append(s.messages[:0], s.messages[maxMessages/4:]...)
 		}
 		s.messages = append(s.messages, message{
 			lo: p.PSN, hi: hi, start: p.Time, cum: s.cum, kind: op.kind,
