@@ -37,7 +37,7 @@ var fieldNotes = []*decode.Note{
 	{Role: decode.RoleAck, Flags: decode.NoteAckLatency | decode.NoteMessageLatency | decode.NoteNamesLoss | decode.NoteRefusal},
 	{Session: "v2:10.0.0.1/0x11-10.0.0.2/0x12", Role: decode.RoleRequest, Verdict: decode.VerdictRepeat, Try: 1, Flags: decode.NoteFirstOfTry | decode.NoteWasted},
 	{Role: decode.RoleRequest, Verdict: decode.VerdictLate},
-	{Role: decode.RoleResponse, Verdict: decode.VerdictCopy},
+	{Role: decode.RoleResponse, Verdict: decode.VerdictCopy, Rule: "response_order"},
 }
 
 // fieldFrames have between them every header that there are fields for.

@@ -49,6 +49,10 @@ var noteHeader = headerRows{LayerNone, "rocelens", "rocelens", []row{
 	}),
 	noteIf("names_loss", "Names a packet that went by the tap", func(n *Note) bool { return n.Has(NoteNamesLoss) }),
 	noteIf("refusal", "Repeats an RNR NAK", func(n *Note) bool { return n.Has(NoteRefusal) }),
+	note("protocol_error", "Rule that it breaks", TypeString, func(n *Note, x *Extra, v *Value) bool {
+		v.Bytes = x.text(n.Rule)
+		return n.Rule != ""
+	}),
 	note("ack_latency", "ACK latency", TypeDuration, func(n *Note, _ *Extra, v *Value) bool {
 		v.Num = uint64(n.AckLatency)
 		return n.Has(NoteAckLatency)

@@ -16,6 +16,9 @@ type Note struct {
 	Role    Role
 	Verdict Verdict
 	Flags   NoteFlags
+	// Rule is the rule of the transport that the packet breaks, as
+	// protocol_error events name it, "" where it breaks none.
+	Rule string
 
 	// Pass is how often the stream had stepped back when the packet came. It
 	// is valid for requests, and stays 0 in services without acknowledgements.
@@ -182,6 +185,9 @@ func (n *Note) AppendText(dst []byte) []byte {
 	}
 	if n.Has(NoteRefusal) {
 		say("refusal")
+	}
+	if n.Rule != "" {
+		say("breaks ", n.Rule)
 	}
 	return dst
 }

@@ -18,6 +18,7 @@ func TestNoteText(t *testing.T) {
 		"duplicate by the network":      {Verdict: decode.VerdictCopy, Flags: decode.NoteByNetwork},
 		"late":                          {Verdict: decode.VerdictLate},
 		"corrupt":                       {Verdict: decode.VerdictCorrupt},
+		"breaks dma_length":             {Verdict: decode.VerdictNew, Rule: "dma_length"},
 		"refusal":                       {Role: decode.RoleNak, Flags: decode.NoteRefusal},
 		"names a packet that went by":   {Role: decode.RoleNak, Flags: decode.NoteNamesLoss},
 		"repeat, try 1 (rnr, refused)":  {Verdict: decode.VerdictRepeat, Try: 1, Cause: decode.CauseRNR, Place: decode.PlaceRefused},

@@ -101,7 +101,7 @@ func lastTime(ctx context.Context, in *twice) (int64, error) {
 		return 0, errors.New("a time before the last packet needs the end of the capture first, and " + once +
 			" can be read only once: save it to a file, or use a time of day or +TIME")
 	}
-	src, err := in.open(ctx, in.streams.err)
+	src, err := in.open(ctx, in.err)
 	if err != nil {
 		return 0, err
 	}

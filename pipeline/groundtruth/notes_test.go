@@ -87,8 +87,8 @@ func (t *noteTally) add(number uint64, n *decode.Note) {
 		from = new(senderSums)
 		t.senders[sender] = from
 	}
-	switch {
-	case n.Verdict == decode.VerdictCopy:
+	switch n.Verdict {
+	case decode.VerdictCopy:
 		switch {
 		case n.Role == decode.RoleCNP || n.Role == decode.RoleUnknown: // totals leave them out
 		case n.Has(decode.NoteByNetwork):
@@ -97,7 +97,7 @@ func (t *noteTally) add(number uint64, n *decode.Note) {
 			from.CaptureCopies++
 		}
 		return
-	case n.Verdict == decode.VerdictCorrupt:
+	case decode.VerdictCorrupt:
 		if n.Role != decode.RoleCNP {
 			from.Corrupt++
 		}

@@ -36,6 +36,7 @@ const unknownLeft = -1 << 62
 
 func (t *Tracker) protocolError(f, by *flow, p *Packet, rule, got, want string) {
 	by.bad().errors++
+	t.cfg.Notes.broke(p, rule)
 	t.emit(f, p, record.ProtocolError{Rule: rule, PSN: p.PSN, Got: got, Want: want})
 }
 

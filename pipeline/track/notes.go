@@ -1,6 +1,8 @@
 package track
 
 import (
+	"slices"
+
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
 )
@@ -15,6 +17,7 @@ type Notes struct {
 	inputs [][]*noteChunk // by input, and within by the number of the frame
 	flows  []notedFlow    // by number - 1
 	tries  []*record.Try  // by number - 1; judged anew where they are, after their packets
+	rules  []string       // by number - 1
 	n      uint64
 }
 
@@ -34,6 +37,7 @@ type noted struct {
 	role      decode.Role // RoleNone: a frame without a note
 	verdict   decode.Verdict
 	flags     decode.NoteFlags
+	rule      uint8
 	ack       int64
 	message   int64
 }
@@ -77,6 +81,9 @@ func (n *Notes) Get(input int32, number uint64, note *decode.Note) bool {
 		if f.mirror {
 			note.Flags &^= decode.NoteByNetwork
 		}
+	}
+	if e.rule > 0 {
+		note.Rule = n.rules[e.rule-1]
 	}
 	if e.try > 0 {
 		t := n.tries[e.try-1]
@@ -230,6 +237,20 @@ func (n *Notes) stepBack(s *stream, p *Packet) {
 	e := n.of(p)
 	e.flags |= decode.NoteFirstOfTry
 	e.pass = s.passes
+}
+
+// broke notes that p broke a rule; of several the first is kept. There is a
+// handful of rules.
+func (n *Notes) broke(p *Packet, rule string) {
+	if n == nil || n.of(p).rule != 0 {
+		return
+	}
+	i := slices.Index(n.rules, rule)
+	if i < 0 {
+		i = len(n.rules)
+		n.rules = append(n.rules, rule)
+	}
+	n.of(p).rule = uint8(i + 1)
 }
 
 // resent notes that p is of the try that is under way, if one is.
