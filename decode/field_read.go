@@ -24,7 +24,27 @@ func (x *Extra) text(s string) []byte {
 
 // Reset forgets what x knows of a packet, and the values made up for it, which
 // are invalid then. Call it once a packet.
-func (x *Extra) Reset() { x.buf, x.seen = x.buf[:0], 0 }
+func (x *Extra) Reset() {
+	x.buf, x.seen = x.buf[:0], 0
+	x.comments, x.commented = nil, false
+}
+
+// frameComments are the frame's comments.
+func (x *Extra) frameComments(p *Packet) []string {
+	if !x.commented {
+		x.comments, x.commented = p.Frame.Comments(), true
+	}
+	return x.comments
+}
+
+func readComment(x *Extra, p *Packet, i int, v *Value) bool {
+	all := x.frameComments(p)
+	if i >= len(all) {
+		return false
+	}
+	v.Bytes = x.text(all[i])
+	return true
+}
 
 type reader = func(x *Extra, p *Packet, l Layer, v *Value) bool
 
@@ -49,6 +69,11 @@ func readInterfaceID(x *Extra, p *Packet, _ Layer, v *Value) bool {
 func readInterfaceName(x *Extra, _ *Packet, _ Layer, v *Value) bool {
 	v.Bytes = x.text(x.InterfaceName)
 	return x.HasInterface
+}
+
+func readInterfaceDescription(x *Extra, _ *Packet, _ Layer, v *Value) bool {
+	v.Bytes = x.text(x.InterfaceDescription)
+	return x.HasInterface && x.InterfaceDescription != ""
 }
 
 // encapTypes are Wireshark's numbers for link types.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +92,7 @@ Packets at exactly the limits are in.`,
 	f.StringArrayVarP(&o.fields, "field", "e", nil, "write `FIELD` with -T fields (repeated)")
 	f.StringArrayVarP(&o.fieldOpts, "field-option", "E", nil, "set `NAME=VALUE` for -T fields (repeated)")
 	f.StringVarP(&o.write, "write", "w", "", "write the packets to `FILE`, - for standard output, as pcapng instead of listing them")
-	f.Uint64VarP(&o.count, "count", "c", 0, "stop after `N` packets were listed or written")
+	f.VarP((*packetCount)(&o.count), "count", "c", "stop after `N` packets were listed or written")
 	f.StringVar(&o.frames, "frames", "", "list only the frames with these numbers: `RANGES` as in 10-20,35 or 2:10-20")
 	f.StringVar(&o.from, "from", "", "list only packets from `TIME` on")
 	f.StringVar(&o.to, "to", "", "list only packets up to `TIME`")
@@ -344,10 +345,12 @@ func (p *printer) nameInterface(f *capture.Frame) {
 	}
 	in := &p.inputs[f.Input]
 	p.extra.HasInterface = in.Format == capture.FormatPcapNG
-	p.extra.InterfaceName = "unknown" // as tshark says
-	if int(f.Interface) < len(in.Interfaces) && in.Interfaces[f.Interface].Name != "" {
-		p.extra.InterfaceName = in.Interfaces[f.Interface].Name
+	var about capture.Interface
+	if int(f.Interface) < len(in.Interfaces) {
+		about = in.Interfaces[f.Interface]
 	}
+	p.extra.InterfaceDescription = about.Description
+	p.extra.InterfaceName = cmp.Or(about.Name, about.Description, "unknown") // as tshark says
 }
 
 // fit makes a list's columns suit the packets of a batch that will be listed.
