@@ -77,7 +77,7 @@ func readInterfaceDescription(x *Extra, _ *Packet, _ Layer, v *Value) bool {
 }
 
 // encapTypes are Wireshark's numbers for link types.
-var encapTypes = map[uint16]uint64{0: 15, 1: 1, 12: 7, 14: 7, 101: 7, 108: 15, 113: 25, 197: 100, 228: 129, 229: 130, 242: 180, 247: 58, 276: 210}
+var encapTypes = map[uint16]uint64{0: 15, 1: 1, 12: 7, 14: 7, 101: 7, 108: 174, 113: 25, 197: 98, 228: 129, 229: 130, 242: 180, 276: 210}
 
 func readEncapType(_ *Extra, p *Packet, _ Layer, v *Value) bool {
 	var ok bool
