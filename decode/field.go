@@ -80,6 +80,9 @@ type place struct {
 	// read replaces the plain reading of n bytes at off. It returns false
 	// where the field is not there.
 	read func(x *Extra, p *Packet, l Layer, v *Value) bool
+	// each reads the field where it may be there any number of times: the
+	// first with i 0, and so on until it returns false.
+	each func(x *Extra, p *Packet, i int, v *Value) bool
 }
 
 // Value is one value of a field in a packet.
@@ -101,6 +104,8 @@ type Extra struct {
 	// InterfaceName is that of the frame's, where it has one.
 	HasInterface  bool
 	InterfaceName string
+	// InterfaceDescription is "" where the capture has none.
+	InterfaceDescription string
 	// Note is what is known of the packet's session, nil where nothing is.
 	Note *Note
 
@@ -110,6 +115,9 @@ type Extra struct {
 	// than once, a bit each, and where the first of a kind is.
 	seen, again uint64
 	first       [numLayerKinds]uint8
+	// Its comments, once they were asked for.
+	comments  []string
+	commented bool
 }
 
 // look takes note of the packet's layers.
@@ -185,6 +193,13 @@ func (f *Field) where(x *Extra, p *Packet) []Layer {
 var noLayer = [1]Layer{{Kind: LayerNone}}
 
 func (pl *place) append(dst []Value, x *Extra, p *Packet, l Layer) []Value {
+	if pl.each != nil {
+		x.value = Value{}
+		for i := 0; pl.each(x, p, i, &x.value); i++ {
+			dst = append(dst, x.value)
+		}
+		return dst
+	}
 	dst = append(dst, Value{})
 	if !pl.value(x, p, l, &dst[len(dst)-1]) {
 		dst = dst[:len(dst)-1]
@@ -256,6 +271,9 @@ func (pl *place) number(b []byte) (n uint64) {
 // AppendTree appends the packet's tree: a heading for each header, and its
 // fields below it.
 func AppendTree(dst []Node, x *Extra, p *Packet) []Node {
+	if len(x.frameComments(p)) > 0 {
+		dst = table.comments.append(dst, x, p, Layer{}, true)
+	}
 	dst = table.frame.append(dst, x, p, Layer{}, true)
 	open := ""
 	payload := Layer{}
@@ -296,11 +314,17 @@ type fieldAt struct {
 
 func (t *layerTree) append(dst []Node, x *Extra, p *Packet, l Layer, heading bool) []Node {
 	if heading {
-		dst = append(dst, Node{Layer: t.kind, Proto: t.proto, Value: Value{Off: l.Off, Len: l.Len}})
+		dst = append(dst, Node{Layer: t.kind, Proto: t.proto, title: t.title, Value: Value{Off: l.Off, Len: l.Len}})
 	}
 	for i := range t.fields {
 		fa := &t.fields[i]
 		n := Node{Depth: 1 + fa.at.depth, Field: fa.f, Layer: t.kind, Hidden: fa.at.hidden, mask: fa.at.mask, size: fa.at.n}
+		if fa.at.each != nil {
+			for i := 0; fa.at.each(x, p, i, &n.Value); i++ {
+				dst = append(dst, n)
+			}
+			continue
+		}
 		if !fa.at.value(x, p, l, &n.Value) {
 			continue
 		}

@@ -24,7 +24,27 @@ func (x *Extra) text(s string) []byte {
 
 // Reset forgets what x knows of a packet, and the values made up for it, which
 // are invalid then. Call it once a packet.
-func (x *Extra) Reset() { x.buf, x.seen = x.buf[:0], 0 }
+func (x *Extra) Reset() {
+	x.buf, x.seen = x.buf[:0], 0
+	x.comments, x.commented = nil, false
+}
+
+// frameComments are the frame's comments.
+func (x *Extra) frameComments(p *Packet) []string {
+	if !x.commented {
+		x.comments, x.commented = p.Frame.Comments(), true
+	}
+	return x.comments
+}
+
+func readComment(x *Extra, p *Packet, i int, v *Value) bool {
+	all := x.frameComments(p)
+	if i >= len(all) {
+		return false
+	}
+	v.Bytes = x.text(all[i])
+	return true
+}
 
 type reader = func(x *Extra, p *Packet, l Layer, v *Value) bool
 
@@ -51,8 +71,13 @@ func readInterfaceName(x *Extra, _ *Packet, _ Layer, v *Value) bool {
 	return x.HasInterface
 }
 
+func readInterfaceDescription(x *Extra, _ *Packet, _ Layer, v *Value) bool {
+	v.Bytes = x.text(x.InterfaceDescription)
+	return x.HasInterface && x.InterfaceDescription != ""
+}
+
 // encapTypes are Wireshark's numbers for link types.
-var encapTypes = map[uint16]uint64{0: 15, 1: 1, 12: 7, 14: 7, 101: 7, 108: 15, 113: 25, 197: 100, 228: 129, 229: 130, 242: 180, 247: 58, 276: 210}
+var encapTypes = map[uint16]uint64{0: 15, 1: 1, 12: 7, 14: 7, 101: 7, 108: 174, 113: 25, 197: 98, 228: 129, 229: 130, 242: 180, 276: 210}
 
 func readEncapType(_ *Extra, p *Packet, _ Layer, v *Value) bool {
 	var ok bool

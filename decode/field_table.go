@@ -7,14 +7,15 @@ type fieldTable struct {
 	fields []*Field
 	byName map[string]*Field
 	layers [numLayerKinds]*layerTree
-	frame  *layerTree
-	note   *layerTree
+	// Of the frame itself:
+	comments, frame, note *layerTree
 }
 
 var table = makeTable()
 
 func makeTable() *fieldTable {
 	t := &fieldTable{byName: map[string]*Field{}}
+	t.comments = t.add(LayerNone, commentHeader)
 	t.frame = t.add(LayerNone, frameHeader)
 	for _, h := range headers {
 		t.layers[h.kind] = t.add(h.kind, h)
@@ -52,6 +53,7 @@ type rowOptions struct {
 	values func(uint64) string
 	title  func(p *Packet) string
 	read   func(x *Extra, p *Packet, l Layer, v *Value) bool
+	each   func(x *Extra, p *Packet, i int, v *Value) bool
 }
 
 func (t *fieldTable) add(kind LayerKind, h headerRows) *layerTree {
@@ -65,10 +67,10 @@ func (t *fieldTable) add(kind LayerKind, h headerRows) *layerTree {
 				t.fields = append(t.fields, f)
 			}
 		}
-		pl := &place{layer: kind, depth: r.depth, hidden: r.opt.hidden, off: r.off, n: r.n, mask: r.mask, title: r.opt.title, read: r.opt.read}
+		pl := &place{layer: kind, depth: r.depth, hidden: r.opt.hidden, off: r.off, n: r.n, mask: r.mask, title: r.opt.title, read: r.opt.read, each: r.opt.each}
 		f.places = append(f.places, pl)
 		f.layers |= 1 << kind
-		f.Repeats = f.Repeats || len(f.places) > 1 || repeats(kind)
+		f.Repeats = f.Repeats || pl.each != nil || len(f.places) > 1 || repeats(kind)
 		if !r.opt.byName {
 			tree.fields = append(tree.fields, fieldAt{f, pl})
 		}

@@ -144,7 +144,7 @@ func TestFieldValues(t *testing.T) {
 			}
 			d.Decode(f, &p)
 			x.Reset()
-			x.HasInterface, x.InterfaceName = true, "eth0"
+			x.HasInterface, x.InterfaceName, x.InterfaceDescription = true, "eth0", "a port"
 			for i := range decode.AppendTree(nodes[:0], &x, &p) {
 				if n := nodes[:cap(nodes)][i]; n.Field != nil {
 					found[n.Field.Name] = true
@@ -152,6 +152,7 @@ func TestFieldValues(t *testing.T) {
 			}
 		})
 	}
+	found["frame.comment"] = true // TestComments
 	for _, f := range decode.Fields() {
 		if !found[f.Name] {
 			t.Errorf("%s is in none of the frames", f.Name)

@@ -27,6 +27,16 @@ func (f *Field) AppendAll(dst []byte, sep byte, x *Extra, p *Packet) []byte {
 				continue
 			}
 			num, b, ok := uint64(0), []byte(nil), false
+			if pl.each != nil {
+				for i := 0; pl.each(x, p, i, &x.value); i++ {
+					if n > 0 {
+						dst = append(dst, sep)
+					}
+					dst = f.append(dst, x.value.Num, x.value.Bytes, false)
+					n++
+				}
+				continue
+			}
 			if pl.read == nil {
 				b, ok = pl.bytes(p, l)
 				num = pl.number(b)
@@ -150,16 +160,7 @@ const maxTreeBytes = 32
 // indentation: "Opcode: Reliable Connection (RC) - SEND Only (4)", with the
 // bits in front for a part of a byte: "0... .... = Solicited Event: False".
 func (n *Node) AppendText(dst []byte) []byte {
-	if n.Field == nil {
-		title := table.frame.title
-		if t := table.layers[n.Layer]; t != nil {
-			title = t.title
-		} else if n.Proto == table.note.proto {
-			title = table.note.title
-		}
-		return append(dst, title...)
-	}
-	if n.title != "" {
+	if n.Field == nil || n.title != "" {
 		return append(dst, n.title...)
 	}
 	f, v := n.Field, &n.Value

@@ -3,9 +3,15 @@ package decode
 // The field table: the frame itself, and link headers. Names, labels, types
 // and masks are Wireshark's.
 
+// commentHeader is ahead of the frame's own fields.
+var commentHeader = headerRows{LayerNone, "pkt_comment", "Packet comments", []row{
+	{0, "frame.comment", "Comment", TypeString, Dec, 0, 0, 0, rowOptions{each: readComment}},
+}}
+
 var frameHeader = headerRows{LayerNone, "frame", "Frame", []row{
 	{0, "frame.interface_id", "Interface id", TypeUint32, Dec, 0, 0, 0, rowOptions{read: readInterfaceID}},
 	{1, "frame.interface_name", "Interface name", TypeString, Dec, 0, 0, 0, rowOptions{read: readInterfaceName}},
+	{1, "frame.interface_description", "Interface description", TypeString, Dec, 0, 0, 0, rowOptions{read: readInterfaceDescription}},
 	{0, "frame.encap_type", "Encapsulation type", TypeUint16, Dec, 0, 0, 0, rowOptions{read: readEncapType}},
 	{0, "frame.time", "Arrival Time", TypeTime, Dec, 0, 0, 0, rowOptions{read: readTime}},
 	{0, "frame.offset_shift", "Time shift for this packet", TypeDuration, Dec, 0, 0, 0, rowOptions{read: readZero}},

@@ -87,7 +87,7 @@ func (t *Doubles) verdict(c *copySeen) track.Copy {
 	case d == nil:
 		return track.NoCopy
 	case d.copies*20 >= d.packets*9:
-		if k := int(d.made()); k > 0 && int(c.nth-1)%k == 0 {
+		if k := d.made(); k > 0 && c.nth < maxSeen && int(c.nth-1)%k == 0 {
 			return track.NoCopy
 		}
 		return track.CopyMirror

@@ -88,6 +88,23 @@ func (n *atLeastOne) Set(s string) error {
 
 func (*atLeastOne) Type() string { return "N" }
 
+// packetCount is a flag of a number of packets. 0 is not asked for by accident,
+// and whoever has the flag says what is wrong with it.
+type packetCount uint64
+
+func (n *packetCount) String() string { return strconv.FormatUint(uint64(*n), 10) }
+
+func (n *packetCount) Set(s string) error {
+	v, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return errors.New("use a whole number, 1 or more")
+	}
+	*n = packetCount(v)
+	return nil
+}
+
+func (*packetCount) Type() string { return "N" }
+
 // sessionSort is a flag of the order of sessions.
 type sessionSort report.Sort
 

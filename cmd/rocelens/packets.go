@@ -97,7 +97,7 @@ Packets at exactly the limits are in.`,
 	f.StringArrayVarP(&o.fields, "field", "e", nil, "write `FIELD` with -T fields (repeated)")
 	f.StringArrayVarP(&o.fieldOpts, "field-option", "E", nil, "set `NAME=VALUE` for -T fields (repeated)")
 	f.StringVarP(&o.write, "write", "w", "", "write the packets to `FILE`, - for standard output, as pcapng instead of listing them")
-	f.Uint64VarP(&o.count, "count", "c", 0, "stop after `N` packets were listed or written")
+	f.VarP((*packetCount)(&o.count), "count", "c", "stop after `N` packets were listed or written")
 	f.StringVar(&o.frames, "frames", "", "list only the frames with these numbers: `RANGES` as in 10-20,35 or 2:10-20")
 	f.StringVar(&o.from, "from", "", "list only packets from `TIME` on")
 	f.StringVar(&o.to, "to", "", "list only packets up to `TIME`")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -110,10 +111,12 @@ func (p *printer) nameInterface(f *capture.Frame) {
 	}
 	in := &p.inputs[f.Input]
 	p.extra.HasInterface = in.Format == capture.FormatPcapNG
-	p.extra.InterfaceName = "unknown" // as tshark says
-	if int(f.Interface) < len(in.Interfaces) && in.Interfaces[f.Interface].Name != "" {
-		p.extra.InterfaceName = in.Interfaces[f.Interface].Name
+	var about capture.Interface
+	if int(f.Interface) < len(in.Interfaces) {
+		about = in.Interfaces[f.Interface]
 	}
+	p.extra.InterfaceDescription = about.Description
+	p.extra.InterfaceName = cmp.Or(about.Name, about.Description, "unknown") // as tshark says
 }
 
 // fit makes a list's columns suit the packets of a batch that will be listed.

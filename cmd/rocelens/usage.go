@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,31 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 			return fmt.Errorf("%w: did you mean --%s?", err, near)
 		}
 	}
+	var invalid *pflag.InvalidValueError
+	var number *strconv.NumError
+	if errors.As(err, &invalid) && errors.As(err, &number) {
+		err = notANumber(invalid, number)
+	}
 	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+}
+
+// notANumber says what is wrong with a flag's value that should be a number.
+func notANumber(e *pflag.InvalidValueError, number *strconv.NumError) error {
+	f := e.GetFlag()
+	why := "use a number, as in 0.01"
+	switch typ := f.Value.Type(); {
+	case errors.Is(number, strconv.ErrRange):
+		why = "the number is too large"
+	case strings.HasPrefix(typ, "uint"):
+		why = "use a whole number, 0 or more"
+	case strings.HasPrefix(typ, "int"):
+		why = "use a whole number"
+	}
+	name := "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", " + name
+	}
+	return fmt.Errorf("invalid argument %q for %q flag: %s", e.GetValue(), name, why) // as pflag says it
 }
 
 func nearestFlag(cmd *cobra.Command, name string) string {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
@@ -34,28 +35,30 @@ func (o *FieldsOptions) Set(s string) error {
 		return fmt.Errorf("%q: an option is NAME=VALUE, as in header=y", s)
 	}
 	yes := func(to *bool) error {
-		if value != "y" && value != "n" {
+		if value[0] != 'y' && value[0] != 'n' {
 			return fmt.Errorf("%s=%s: use y or n", key, value)
 		}
-		*to = value == "y"
+		*to = value[0] == 'y'
 		return nil
 	}
+	// Of a value the first character counts, as with tshark: / and what is
+	// neither t nor s is a backslash there.
 	char := func(to *byte) error {
-		switch value {
-		case "/t":
+		*to = value[0]
+		switch {
+		case value[0] >= utf8.RuneSelf:
+			return fmt.Errorf("%s=%s: use an ASCII character, /t for a tab or /s for a space", key, value)
+		case strings.HasPrefix(value, "/t"):
 			*to = '\t'
-		case "/s":
+		case strings.HasPrefix(value, "/s"):
 			*to = ' '
-		default:
-			if len(value) != 1 {
-				return fmt.Errorf("%s=%s: use one character, /t for a tab or /s for a space", key, value)
-			}
-			*to = value[0]
+		case value[0] == '/':
+			*to = '\\'
 		}
 		return nil
 	}
 	one := func(to *byte, of string, as ...byte) error {
-		if i := strings.Index(of, value); len(value) == 1 && i >= 0 {
+		if i := strings.IndexByte(of, value[0]); i >= 0 {
 			*to = as[i]
 			return nil
 		}

@@ -40,7 +40,7 @@ func (t *Tree) Write(p *decode.Packet, x *decode.Extra) {
 		for range n.Depth {
 			b = append(b, "    "...)
 		}
-		if i > 0 {
+		if n.Proto != "frame" {
 			b = n.AppendText(b)
 		} else {
 			b = append(b, "Frame "...)

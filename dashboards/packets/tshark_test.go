@@ -22,7 +22,7 @@ import (
 // among them is udp.checksum.status: tshark calls 0 over IPv6 illegal, which
 // RoCEv2 may send.
 var compared = strings.Fields(`
-	frame.number frame.time_epoch frame.time_relative frame.time_delta frame.len frame.cap_len frame.protocols
+	frame.number frame.encap_type frame.time_epoch frame.time_relative frame.time_delta frame.len frame.cap_len frame.protocols
 	eth.dst eth.src eth.addr eth.type eth.dst.lg vlan.id vlan.priority vlan.dei vlan.etype ieee8021ad.id sll.etype mpls.label
 	ip.version ip.hdr_len ip.src ip.dst ip.addr ip.id ip.dsfield ip.dsfield.dscp ip.dsfield.ecn ip.ttl ip.len ip.flags ip.flags.df
 	ip.frag_offset ip.proto ip.checksum ip.checksum.status
