@@ -91,7 +91,8 @@ func (s *stream) owedFrom(psn uint32) uint32 {
 	return psn
 }
 
-// eachOwed calls do with the parts of [lo, hi) that are owed.
+// eachOwed calls do with the parts of [lo, hi) that are owed, but for those of
+// which the answer was seen and that were asked for once.
 func (s *stream) eachOwed(lo, hi uint32, do func(lo, hi uint32)) {
 	for i := range s.owed {
 		a, b := s.owed[i].lo, s.owed[i].hi
@@ -101,7 +102,7 @@ func (s *stream) eachOwed(lo, hi uint32, do func(lo, hi uint32)) {
 		if psnDiff(b, hi) > 0 {
 			b = hi
 		}
-		if psnDiff(b, a) > 0 {
+		if (!s.owed[i].answered || s.owed[i].again) && psnDiff(b, a) > 0 {
 			do(a, b)
 		}
 	}
