@@ -94,6 +94,8 @@ func (st *stream) seenRequest(p *packet) {
 		seen.Late++
 		if p.pass == t.pass {
 			t.mark(p)
+		} else {
+			t.markOld(p)
 		}
 		return
 	}
@@ -145,6 +147,15 @@ func (t *tapStream) mark(p *packet) {
 		t.seen[p.psn+i] = t.tapPass + 1
 	}
 	t.ends[p.pass] = max(t.ends[p.pass], p.psn+p.psns)
+}
+
+// markOld notes a request of an earlier pass that comes now.
+func (t *tapStream) markOld(p *packet) {
+	for i := range p.psns {
+		if t.seen[p.psn+i] == 0 {
+			t.seen[p.psn+i] = max(t.tapPass, 1)
+		}
+	}
 }
 
 // stepSeen is called with the first packet of a pass that is captured.

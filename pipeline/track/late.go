@@ -163,6 +163,12 @@ func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
 	}
 	r.missing.remove(p.PSN, hi)
 	r.gone.drop(p.PSN, hi)
+	if r.paid.remove(p.PSN, hi) > 0 { // sent again meanwhile, and taken for lost
+		b.lost.BeforeTap--
+		if r.episode != nil && r.episode.Lost > 0 {
+			r.episode.Lost--
+		}
+	}
 	s.left = unknownLeft
 	if psnDiff(p.PSN, s.max) >= 0 { // of the pass before, and the highest of it
 		r.unseen.add(s.max, hi)

@@ -12,6 +12,7 @@ type recovery struct {
 	unseen  spans // below the maximum, and in no pass seen
 	early   spans // likewise, below the first PSN of the capture
 	gone    goneList
+	paid    spans // of what was gone, counted as lost
 
 	before passBefore
 	gap    int64 // when the oldest hole of this pass was opened, 0 without one

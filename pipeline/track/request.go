@@ -181,6 +181,7 @@ func (t *Tracker) again(f *flow, p *Packet, op *operation, n uint32) {
 	}
 	if lost := r.gone.take(p.PSN, hi, s.passes); lost > 0 {
 		b.lost.BeforeTap += lost
+		r.paid.add(p.PSN, hi)
 		if r.try != nil {
 			r.try.LostBefore += lost
 		}

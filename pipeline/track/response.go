@@ -9,6 +9,7 @@ import (
 type responses struct {
 	begun   bool
 	again   bool   // a READ or an atomic was sent again since the last step back of the responses
+	from    uint32 // the lowest PSN of those
 	pos     uint32 // one past the last one seen
 	max     uint32 // one past the highest seen
 	missing spans  // jumped over in this pass
@@ -31,7 +32,10 @@ const (
 func (s *stream) owe(p *Packet, op *operation, hi uint32, isNew bool) {
 	for i := range s.owed {
 		if psnDiff(s.owed[i].lo, p.PSN) <= 0 && psnDiff(s.owed[i].hi, hi) >= 0 {
-			s.resp.again, s.owed[i].again = true, true
+			s.owed[i].again = true
+			if psnDiff(s.resp.max, s.owed[i].lo) > 0 || len(s.resp.missing) > 0 {
+				s.resp.askedAgain(p.PSN)
+			}
 			s.unanswer(i)
 			return // asked again for what is owed
 		}
@@ -54,7 +58,14 @@ func (s *stream) owe(p *Packet, op *operation, hi uint32, isNew bool) {
 		s.resp.pos, s.resp.max = p.PSN, p.PSN
 	}
 	if psnDiff(p.PSN, s.resp.max) < 0 {
-		s.resp.again = true // for what the tap has seen answered
+		s.resp.askedAgain(p.PSN) // for what the tap has seen answered
+	}
+}
+
+// askedAgain notes that the responder will begin again at a PSN.
+func (r *responses) askedAgain(psn uint32) {
+	if !r.again || psnDiff(psn, r.from) < 0 {
+		r.again, r.from = true, psn
 	}
 }
 
@@ -81,7 +92,8 @@ func (s *stream) owedFrom(psn uint32) uint32 {
 	return psn
 }
 
-// eachOwed calls do with the parts of [lo, hi) that are owed.
+// eachOwed calls do with the parts of [lo, hi) that are owed, but for those of
+// which the answer was seen and that were asked for once.
 func (s *stream) eachOwed(lo, hi uint32, do func(lo, hi uint32)) {
 	for i := range s.owed {
 		a, b := s.owed[i].lo, s.owed[i].hi
@@ -91,7 +103,7 @@ func (s *stream) eachOwed(lo, hi uint32, do func(lo, hi uint32)) {
 		if psnDiff(b, hi) > 0 {
 			b = hi
 		}
-		if psnDiff(b, a) > 0 {
+		if (!s.owed[i].answered || s.owed[i].again) && psnDiff(b, a) > 0 {
 			do(a, b)
 		}
 	}
@@ -130,7 +142,7 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 			t.lateResponse(f, p, next) // an ACK has overtaken it
 		}
 		r.pos = next
-	case r.again: // the responder begins again
+	case r.again && (p.PSN == r.from || !r.missing.has(p.PSN)): // the responder begins again
 		b := g.bad()
 		for _, m := range r.missing {
 			if psnDiff(m.lo, p.PSN) < 0 {

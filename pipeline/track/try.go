@@ -61,6 +61,7 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 		r.before.missing.add(m.lo, m.hi)
 	}
 	r.soft, r.sparse = r.soft[:0], false
+	r.paid.cutBelow(from)
 	r.gap = 0
 	r.late, r.lateGuessed = false, 0
 	s.pass, s.pos, s.repeat = from, p.PSN, true
