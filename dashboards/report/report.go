@@ -88,7 +88,9 @@ type Capture struct {
 	TruncatedMirror uint64 `json:"truncated_by_mirror"` // of them, cut before they were captured
 	Fragments       uint64 `json:"fragments"`           // IP fragments
 	// Duplicates is how many RoCE packets are the capture's copies of others;
-	// nil where that can't be told of some that came twice.
+	// nil where that can't be told of some that came twice. Those that came
+	// twice from the same place, with an IP ID, and are few, are not among
+	// them: sessions count them as the network's.
 	Duplicates *uint64 `json:"duplicates"`
 	// noDuplicates says why it is nil.
 	noDuplicates string
@@ -241,10 +243,11 @@ func newCapture(c *pipeline.Result) Capture {
 		first, last := c.First, c.Last
 		out.First, out.Last = &first, &last
 	}
-	if c.Duplicates.Decided() {
-		n := c.Duplicates.Capture
+	if d := &c.Duplicates; d.Undecided == 0 && d.Unplaced == 0 && len(d.Later) == 0 {
+		n := d.Capture // what comes twice from one place, and is not nearly all, is taken for the network's
 		out.Duplicates = &n
-	} else {
+	}
+	if !c.Duplicates.Decided() {
 		out.noDuplicates = noDuplicates(&c.Duplicates)
 	}
 	if c.Malformed > 0 {

@@ -127,7 +127,7 @@ func (t *text) summary() {
 	t.row("Packets", s)
 	t.row("Time", span(*c.First, *c.Last, t.opt.Location))
 	t.row("Capture drops", t.drops())
-	if c.Duplicates == nil {
+	if c.noDuplicates != "" {
 		t.row("Duplicates", c.noDuplicates)
 	} else if *c.Duplicates > 0 {
 		t.row("Duplicates", plural(*c.Duplicates, "RoCE packet")+" captured again")
