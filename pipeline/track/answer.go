@@ -233,6 +233,7 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 	code := p.Syndrome.Code()
 	ev := record.Nak{Code: nakNames[min(int(code), len(nakNames)-1)], PSN: p.PSN}
 	if code != decode.NakSequence {
+		ev.Opcode = f.requestAt(p.PSN)
 		t.emit(f, p, ev)
 		if l := f.life; l.state == record.StateOpen && int(code) < len(nakNames)-1 { // both sides' QPs are in error now
 			l.state, l.failed = record.StateFailed, f
@@ -288,6 +289,22 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 // seenInPass says whether the tap saw psn in the pass that is under way.
 func (s *stream) seenInPass(psn uint32) bool {
 	return psnDiff(psn, s.pass) >= 0 && psnDiff(psn, s.pos) < 0 && (s.rec == nil || !s.rec.missing.has(psn) && !s.rec.soft.has(psn))
+}
+
+// requestAt names the request that has a PSN, as far as it is known: the
+// opcode of the last one sent, else what its message does, else "".
+func (f *flow) requestAt(psn uint32) string {
+	s := f.req
+	if psnAdd(psn, 1) == s.pos {
+		return s.lastOp.String()
+	}
+	for i := range s.messages {
+		m := &s.messages[i]
+		if psnDiff(psn, m.lo) >= 0 && psnDiff(psn, m.hi) < 0 {
+			return f.service.String() + [...]string{"_SEND", "_RDMA_WRITE", "_RDMA_READ_REQUEST", "_ATOMIC"}[m.kind]
+		}
+	}
+	return ""
 }
 
 var nakNames = [...]string{"sequence", "invalid_request", "remote_access", "remote_operational", "invalid_rd_request", "reserved"}

@@ -127,8 +127,8 @@ func (t *Tracker) note(c *connection, ref record.FrameRef, d record.Detail) {
 func (t *Tracker) idleConnections() (sessions []record.Session) {
 	for _, c := range t.connections {
 		conn := c.conn
-		answered := conn.Answered()
-		if conn.CM.Requested != 0 {
+		answered := conn.CM.Replied != 0 || conn.State >= cm.Established // an MRA alone is no answer
+		if conn.CM.Requested != 0 && !c.rejected {
 			took := int64(0)
 			if conn.CM.Replied > conn.CM.Requested {
 				took = conn.CM.Replied - conn.CM.Requested
