@@ -83,11 +83,15 @@ func (t *Senders) count(p *decode.Packet) {
 }
 
 // computes says whether p's sender has sent a good ICRC so far, and p's is not a
-// constant that it puts elsewhere. It does not count.
+// constant that stands in for one: no packet that was changed on the way has 0 or
+// all ones, and no two of them have the same. It does not count.
 func (t *Senders) computes(p *decode.Packet) bool {
+	if p.ICRC == 0 || p.ICRC == 0xffffffff {
+		return false
+	}
 	for i := range t.N {
 		if r := &t.Rows[i]; r.Addr == p.Src && r.AddrKind == p.AddrKind {
-			return r.Good > 0 && !(r.Constant() && r.LowBad == p.ICRC)
+			return r.Good > 0 && (r.Bad < 2 || r.LowBad != r.HighBad || r.LowBad != p.ICRC)
 		}
 	}
 	return t.Other.Good > 0
