@@ -206,6 +206,7 @@ type stream struct {
 	start     uint32 // the first PSN seen
 	peak      uint32 // most packets outstanding
 	mtu       uint32 // of First and Middle payloads, 0 where unknown
+	longest   uint32 // payload
 	id        uint16 // newest IP ID
 	idSteps   uint16 // how often it rose, at most 255
 	idFalls   uint16 // how often it did not, though the PSN did

@@ -29,7 +29,7 @@ func (s *stream) takeID(p *Packet, d int32) idAge {
 		if usable {
 			return idNewer
 		}
-	case step < 0 && usable && (d < 0 || s.repeat):
+	case step < 0 && usable && (d < 0 || s.repeat), -nearID < step && step < 0 && d < 0 && s.idSteps > 0 && s.idFalls == 0:
 		return idOlder
 	default:
 		s.id = p.ID
@@ -39,6 +39,10 @@ func (s *stream) takeID(p *Packet, d int32) idAge {
 	}
 	return idUnknown
 }
+
+// nearID is how much older an IP ID can be to be believed before it is known
+// whether IP IDs rise.
+const nearID = 64
 
 type idAge uint8
 
@@ -110,8 +114,12 @@ func (t *Tracker) settleGuess(f *flow, p *Packet, d int32) bool {
 	again := false // a repeat follows: it was a step back
 	if d < 0 {
 		unseen := f.req.neverSeen(p.PSN)
-		if unseen && p.PSN == g.hi && len(g.list) < maxGuess {
-			g.hi = psnAdd(g.hi, 1)
+		follows := p.PSN == g.hi
+		if last := &g.list[len(g.list)-1]; f.knownMTU() == 0 && last.DMALen > 0 && psnDiff(p.PSN, last.PSN) > 0 {
+			follows = true // how many PSNs that READ took is not known
+		}
+		if unseen && follows && len(g.list) < maxGuess {
+			g.hi = psnAdd(p.PSN, 1)
 			g.list = append(g.list, *p)
 			return true
 		}

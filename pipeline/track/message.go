@@ -15,9 +15,12 @@ func (s *stream) newPacket(p *Packet, op *operation, n uint32) {
 	hi := psnAdd(p.PSN, n)
 	s.cum += uint64(p.Payload)
 	if op.part == partFirst || op.part == partMiddle {
-		if p.Payload > s.mtu && !p.is(truncated) {
+		if p.Payload > s.mtu {
 			s.mtu = p.Payload
 		}
+	}
+	if p.Payload > s.longest {
+		s.longest = p.Payload
 	}
 	if op.begins() {
 		s.sent[op.kind]++

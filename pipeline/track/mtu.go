@@ -24,11 +24,31 @@ func (f *flow) knownMTU() uint32 {
 	return m
 }
 
+// pathMTU is the path MTU, or a guess: no packet is longer, in either
+// direction.
 func (f *flow) pathMTU() uint32 {
 	if m := f.knownMTU(); m != 0 {
 		return m
 	}
-	return defaultMTU
+	return mtuFor(max(defaultMTU, f.longest()))
+}
+
+// longest is the longest payload seen in either direction.
+func (f *flow) longest() uint32 {
+	if g := f.peer; g != nil {
+		return max(f.req.longest, g.req.longest)
+	}
+	return f.req.longest
+}
+
+// mtuFor is the least path MTU that lets a payload pass.
+func mtuFor(payload uint32) uint32 {
+	for _, m := range mtus {
+		if m >= payload {
+			return m
+		}
+	}
+	return mtus[len(mtus)-1]
 }
 
 func packetsOf(bytes, mtu uint32) uint32 {
@@ -47,13 +67,13 @@ func (t *Tracker) readWidth(f *flow, p *Packet, op *operation) uint32 {
 		o := &s.owed[len(s.owed)-1]
 		if took := psnDiff(p.PSN, o.lo); took > 0 && p.PSN != s.pos {
 			for _, m := range mtus {
-				if packetsOf(o.bytes, m) == uint32(took) {
+				if m >= f.longest() && packetsOf(o.bytes, m) == uint32(took) {
 					s.learnMTU(m)
 					break
 				}
 			}
 		} else if p.PSN == s.pos && o.bytes > defaultMTU {
-			s.readMTU, s.guessed = defaultMTU, false
+			s.readMTU, s.guessed = f.pathMTU(), false
 		}
 	}
 	if op.class != classOwing || op.kind != record.Read {
