@@ -109,7 +109,7 @@ func EventKinds() []EventKind {
 			{Key: "why", Text: "what is missing to tell"},
 		}},
 		{record.KindProtocolError, "a rule of the transport was broken", []EventField{
-			{Key: "rule", Text: "which one"},
+			{Key: "rule", Text: "`opcode_order`, `payload_length`, `dma_length`, `response_order`, `response_length`, `response_beyond` or `msn_backwards`"},
 			{Key: "psn", Text: "of the packet"},
 			{Key: "got", Text: "what came"},
 			{Key: "want", Text: "what the rule asks for"},
