@@ -98,7 +98,9 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	cfg.ICRC = !o.noICRC
 	cfg.Track.MaxEvents = o.maxEvents
 	cfg.Track.MaxMemory = int64(o.maxMemory)
-	collectOften()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	keepMemoryClose(ctx)
 	result, err := pipeline.Run(ctx, src, cfg)
 	inputs := finish(src, err)
 	findings := finding.Find(&finding.Facts{Inputs: inputs, Result: result})

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -154,12 +152,3 @@ func (b *byteSize) Set(s string) error {
 }
 
 func (*byteSize) Type() string { return "SIZE" }
-
-// collectOften has garbage collected before it has grown to a fifth of what is
-// in use, unless GOGC says otherwise: with millions of sessions memory is
-// scarcer than time.
-func collectOften() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(20)
-	}
-}

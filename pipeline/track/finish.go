@@ -139,8 +139,9 @@ func (t *Tracker) gaveUp(f *flow) {
 // name gives the session of f its name. Where no two sessions can have the
 // same, it is made when it is asked for.
 func (t *Tracker) name(f *flow) {
-	if f.life.id == "" && (len(t.lives) > 0 || len(t.connections) > 0) {
-		f.life.id = t.uniqueName(f.plainName())
+	if f.life.id == nil && (len(t.lives) > 0 || len(t.connections) > 0) {
+		name := t.uniqueName(f.plainName())
+		f.life.id = &name
 	}
 }
 
@@ -151,10 +152,10 @@ func (f *flow) plainName() string {
 
 // sessionName is the name of f's session.
 func (f *flow) sessionName() string {
-	if f.life.id == "" {
+	if f.life.id == nil {
 		return f.plainName()
 	}
-	return f.life.id
+	return *f.life.id
 }
 
 // uniqueName adds the incarnation to the name of a session that had others

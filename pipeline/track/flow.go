@@ -85,12 +85,12 @@ func (f *flow) extra() *more {
 type life struct {
 	incarnation uint32
 	method      record.PairingMethod
+	state       record.State
 	confidence  float64
 	began       *flow       // the flow of side A
 	conn        *connection // what CM said, nil where it was not seen
-	state       record.State
-	failed      *flow // whose requester gave up
-	id          string
+	failed      *flow       // whose requester gave up
+	id          *string     // nil where its ends are name enough
 }
 
 // cm is what CM said, nil where it was not seen.
