@@ -25,6 +25,7 @@ type analyzeOptions struct {
 	top       int
 	sort      report.Sort
 	maxEvents int
+	timeout   ackTimeout
 	maxMemory byteSize
 	failOn    record.Severity // 0: never
 }
@@ -68,6 +69,7 @@ With --no-icrc no packet is looked at for corruption, so --fail-on does not see 
 	f.IntVar(&o.maxEvents, "max-events", pipeline.DefaultConfig().Track.MaxEvents, "keep at most `N` events in the report; what is left out is counted")
 	o.maxMemory = defaultMaxMemory
 	f.Var(&o.maxMemory, "max-memory", "memory for sessions, `SIZE` as in 512M or 4G: beyond it those that were silent longest are forgotten, and counted")
+	addAckTimeout(f, &o.timeout)
 	f.BoolVar(&o.noICRC, "no-icrc", false, "do not check ICRCs, which is most of the work on large packets: no corruption is found then")
 	f.Var((*severity)(&o.failOn), "fail-on", "exit with code 3 if there is a finding at `SEVERITY` (info, warning, critical) or above")
 	completeValues(cmd, "format", reportFormats)
@@ -97,6 +99,7 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	cfg.Decode.RoCEPorts = o.rocePorts
 	cfg.ICRC = !o.noICRC
 	cfg.Track.MaxEvents = o.maxEvents
+	cfg.Track.AckTimeout = int64(o.timeout)
 	cfg.Track.MaxMemory = int64(o.maxMemory)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -152,3 +153,28 @@ func (b *byteSize) Set(s string) error {
 }
 
 func (*byteSize) Type() string { return "SIZE" }
+
+// ackTimeout is a flag of the requesters' ACK timeout.
+type ackTimeout time.Duration
+
+func (a *ackTimeout) String() string {
+	if *a == 0 {
+		return ""
+	}
+	return time.Duration(*a).String()
+}
+
+func (a *ackTimeout) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 || d > time.Hour {
+		return fmt.Errorf("%q is no ACK timeout: use a number with a unit, as in 67ms or 4.3s", s)
+	}
+	*a = ackTimeout(d)
+	return nil
+}
+
+func (*ackTimeout) Type() string { return "DUR" }
+
+func addAckTimeout(f *pflag.FlagSet, a *ackTimeout) {
+	f.Var(a, "ack-timeout", "ACK timeout of the requesters, `DUR` as in 67ms: a step back later than half of it after a NAK is the timer's (default: what CM says, or learnt from silences)")
+}

@@ -21,6 +21,7 @@ type sessionOptions struct {
 	addr      string
 	format    string
 	maxEvents int
+	timeout   ackTimeout
 	rocePorts []uint16
 }
 
@@ -58,6 +59,7 @@ between the events; standard input can be read only once, and goes without.`,
 	f.StringVar(&o.addr, "addr", "", "`ADDRESS` of the end that has it, or of the other one")
 	f.StringVar(&o.format, "format", "text", "`FORM`: text, or json for scripts")
 	f.IntVar(&o.maxEvents, "max-events", storyEvents, "keep at most `N` events of all sessions")
+	addAckTimeout(f, &o.timeout)
 	addRoCEPort(f, &o.rocePorts)
 	completeValues(cmd, "format", reportFormats)
 	return cmd
@@ -99,6 +101,7 @@ func (o *sessionOptions) run(ctx context.Context) error {
 	cfg := pipeline.DefaultConfig()
 	cfg.Decode.RoCEPorts = o.rocePorts
 	cfg.Track.MaxEvents = o.maxEvents
+	cfg.Track.AckTimeout = int64(o.timeout)
 	result, err := pipeline.Run(ctx, src, cfg)
 	inputs := finish(src, err)
 	partial := ctx.Err() != nil
