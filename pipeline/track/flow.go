@@ -25,6 +25,7 @@ type flow struct {
 	requests bool  // it carries requests
 	answers  bool  // it carries answers
 	dscp     uint8 // of the first packet
+	strange  uint8 // packets of another service in a row
 	port     uint16
 
 	peer           *flow

@@ -157,8 +157,19 @@ func (t *Tracker) process(f *flow, p *Packet) {
 		}
 		return
 	}
-	if f.service == record.ServiceUnknown && service != record.ServiceUnknown && !p.Corrupt {
-		f.service = service
+	if service != record.ServiceUnknown && !p.Corrupt && p.Copy == NoCopy {
+		switch f.service {
+		case service:
+			f.strange = 0
+		case record.ServiceUnknown:
+			f.service = service
+		default:
+			if f.strange++; f.strange < strangers {
+				return // a few packets of another service tell nothing
+			}
+			t.process(t.reborn(f, p, "service"), p)
+			return
+		}
 	}
 	switch op.class {
 	case classRequest, classOwing:
@@ -200,6 +211,16 @@ func (t *Tracker) another(f *flow, p *Packet, op *operation) *flow {
 	if s.hasAcked && psnDiff(s.acked, s.max) > 0 && psnDiff(p.PSN, s.max) > 0 {
 		return nil // acknowledged beyond what the tap saw: it missed a part
 	}
+	return t.reborn(f, p, "psn_jump")
+}
+
+// strangers is how many packets of another service in a row it takes to believe
+// that the QPN is used for it now.
+const strangers = 3
+
+// reborn begins a new life of f's QPN at p, which f has counted, and returns
+// its flow.
+func (t *Tracker) reborn(f *flow, p *Packet, why string) *flow {
 	f.packets--
 	f.bytes -= uint64(p.WireLen)
 	f.payload -= uint64(p.Payload)
@@ -208,7 +229,7 @@ func (t *Tracker) another(f *flow, p *Packet, op *operation) *flow {
 	}
 	t.retire(f, "new_life")
 	g := t.newFlow(p)
-	t.emit(g, p, record.NewSession{Why: "psn_jump"})
+	t.emit(g, p, record.NewSession{Why: why})
 	if g.hall != nil && !g.hall.closed {
 		t.release(g)
 	}
