@@ -51,7 +51,7 @@ func (t *Tracker) conform(f *flow, p *Packet, op *operation) {
 	if op.class == classOwing {
 		return
 	}
-	if p.Payload != s.mtu || op.part != partMiddle {
+	if p.Payload != s.mtu || p.Payload == 0 { // else it is as long as those before it, which were looked at
 		t.payload(f, p, op)
 	}
 	if op.kind != record.Write {
