@@ -101,9 +101,7 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	cfg.Track.MaxEvents = o.maxEvents
 	cfg.Track.AckTimeout = int64(o.timeout)
 	cfg.Track.MaxMemory = int64(o.maxMemory)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	keepMemoryClose(ctx)
+	defer keepMemoryClose()()
 	result, err := pipeline.Run(ctx, src, cfg)
 	inputs := finish(src, err)
 	findings := finding.Find(&finding.Facts{Inputs: inputs, Result: result})

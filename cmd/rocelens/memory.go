@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
@@ -17,21 +16,23 @@ const (
 	memoryCheck = 50 * time.Millisecond
 )
 
-// keepMemoryClose lets memory follow what is in use until ctx ends, unless GOGC
-// or GOMEMLIMIT says otherwise.
-func keepMemoryClose(ctx context.Context) {
+// keepMemoryClose lets memory follow what is in use until the function that it
+// returns is called, unless GOGC or GOMEMLIMIT says otherwise.
+func keepMemoryClose() (stop func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
-		return
+		return func() {}
 	}
 	limit := int64(easyMemory)
 	before := debug.SetMemoryLimit(limit)
+	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
+		defer close(ended)
 		tick := time.NewTicker(memoryCheck)
 		defer tick.Stop()
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		for {
 			select {
-			case <-ctx.Done():
+			case <-quit:
 				debug.SetMemoryLimit(before)
 				return
 			case <-tick.C:
@@ -43,4 +44,8 @@ func keepMemoryClose(ctx context.Context) {
 			}
 		}
 	}()
+	return func() {
+		close(quit)
+		<-ended
+	}
 }
