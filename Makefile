@@ -70,7 +70,7 @@ golangci:
 
 # The race detector needs cgo, and with it a C compiler.
 race: ## run all tests under the race detector
-	CGO_ENABLED=1 $(GO) test -race ./...
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./...
 
 # go test fuzzes one target of one package at a time.
 fuzz: ## run every fuzz target for FUZZTIME (30s)
