@@ -193,9 +193,6 @@ func TestGuardMerged(t *testing.T) {
 
 // Moving along a mapping keeps what was handed out.
 func TestMappedFramesStay(t *testing.T) {
-	if testing.Short() {
-		t.Skip("writes 200 MB")
-	}
 	const n = 1_500_000
 	f := openFile(t, writeFile(t, "f", largePcap(t, n, erfNow)), MapAuto)
 	var first, b Batch

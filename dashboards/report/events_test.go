@@ -25,20 +25,7 @@ var update = flag.Bool("update", false, "write docs/events.md anew; read it befo
 
 // TestEventsDoc keeps docs/events.md equal to the table.
 func TestEventsDoc(t *testing.T) {
-	path := filepath.Join(capturetest.Root(t), "docs", "events.md")
-	if *update {
-		if err := os.WriteFile(path, []byte(report.EventsMarkdown()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	have, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(report.EventsMarkdown(), string(have)); d != "" {
-		t.Errorf("docs/events.md is not what the table says (go test ./dashboards/report -run EventsDoc -update):\n%s", d)
-	}
+	capturetest.SameDoc(t, "events.md", report.EventsMarkdown(), *update, "go test ./dashboards/report -run EventsDoc")
 }
 
 // full are details of every kind with all that they can have, bare with as

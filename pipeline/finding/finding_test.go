@@ -2,13 +2,9 @@ package finding_test
 
 import (
 	"flag"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/rocelens/rocelens/capture/capturetest"
 	"github.com/rocelens/rocelens/pipeline/finding"
@@ -18,20 +14,7 @@ var update = flag.Bool("update", false, "write docs/findings.md anew; read it be
 
 // TestDocs keeps docs/findings.md equal to the table.
 func TestDocs(t *testing.T) {
-	path := filepath.Join(capturetest.Root(t), "docs", "findings.md")
-	if *update {
-		if err := os.WriteFile(path, []byte(finding.Markdown()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	have, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(finding.Markdown(), string(have)); d != "" {
-		t.Errorf("docs/findings.md is not what the table says (go test ./pipeline/finding -update):\n%s", d)
-	}
+	capturetest.SameDoc(t, "findings.md", finding.Markdown(), *update, "go test ./pipeline/finding")
 }
 
 // TestCodes: the table is sorted, and complete in each row.

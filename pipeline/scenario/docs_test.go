@@ -5,14 +5,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/rocelens/rocelens/capture/capturetest"
 	"github.com/rocelens/rocelens/pipeline/scenario"
@@ -68,19 +65,7 @@ func TestDocs(t *testing.T) {
 	comments := fieldComments(t)
 	describe(&b, comments, reflect.TypeFor[scenario.Truth](), make(map[reflect.Type]bool))
 
-	path := filepath.Join(capturetest.Root(t), "docs", "scenarios.md")
-	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(got), b.String()); d != "" {
-		t.Errorf("docs/scenarios.md is not what the package says (go test ./pipeline/scenario -update):\n%s", d)
-	}
+	capturetest.SameDoc(t, "scenarios.md", b.String(), *update, "go test ./pipeline/scenario")
 }
 
 // describe writes a table of a struct's keys, and then those of the structs in

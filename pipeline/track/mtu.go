@@ -55,10 +55,6 @@ func packetsOf(bytes, mtu uint32) uint32 {
 	return max(1, uint32((uint64(bytes)+uint64(mtu)-1)/uint64(mtu)))
 }
 
-// unsureRead says whether the newest request is a READ whose PSNs were counted
-// with a guessed path MTU.
-func (s *stream) unsureRead() bool { return s.guessed }
-
 // readWidth is how many PSNs a request takes. Before that, where the last
 // request is a READ of unknown width, this request's PSN tells it.
 func (t *Tracker) readWidth(f *flow, p *Packet, op *operation) uint32 {

@@ -22,7 +22,6 @@ type Packet struct {
 	Payload     uint32 // bytes
 	WireLen     uint32
 	Input       int32
-	Interface   int32
 	ID          uint16 // IPv4 identification
 	SrcPort     uint16
 
@@ -52,7 +51,6 @@ const (
 	hasVNI
 	ackReq
 	truncated // the frame was cut short
-	migrated
 	hasDETH
 )
 
@@ -64,7 +62,7 @@ func (t *Packet) Read(p *decode.Packet) bool {
 	}
 	f := p.Frame
 	*t = Packet{
-		Time: f.Time, Offset: f.Offset, Number: f.Number, Input: f.Input, Interface: f.Interface,
+		Time: f.Time, Offset: f.Offset, Number: f.Number, Input: f.Input,
 		Src: p.Src, Dst: p.Dst, Kind: p.AddrKind, DestQP: p.DestQP, PSN: p.PSN,
 		Payload: p.PayloadLen, WireLen: p.WireLen, SrcPort: p.SrcPort, Opcode: p.Opcode, TOS: p.TOS,
 	}

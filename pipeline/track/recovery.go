@@ -37,7 +37,6 @@ type recovery struct {
 	corrupt []uint32 // PSNs that corrupt packets of this pass claimed
 
 	try     *record.Try
-	tryTime int64
 	tryMax  uint32
 	lead    tryLead
 	noted   uint32 // the number of try in Config.Notes

@@ -24,7 +24,7 @@ func (t *Tracker) request(f *flow, p *Packet, op *operation) {
 	if !s.begun {
 		s.begin(p)
 	}
-	if op.class == classOwing || s.unsureRead() {
+	if op.class == classOwing || s.guessed {
 		n = t.readWidth(f, p, op)
 	}
 	d := psnDiff(p.PSN, s.pos)

@@ -53,7 +53,6 @@ type Tracker struct {
 
 	events  []event
 	leftOut uint64
-	strays  uint64 // corrupt packets of no known flow
 }
 
 // New returns a Tracker.
@@ -124,7 +123,6 @@ func (t *Tracker) add(p *Packet, f *flow) {
 	}
 	switch {
 	case f == nil && p.Corrupt: // its QPN and addresses may be what is wrong
-		t.strays++
 		return
 	case f == nil:
 		f = t.newFlow(p)
@@ -185,7 +183,6 @@ func (t *Tracker) process(f *flow, p *Packet) {
 		}
 		t.request(f, p, op)
 	case classResponse, classAck:
-		f.answers = true
 		t.answer(f, f.peer, p, op)
 	case classOther:
 		if p.Corrupt && p.Copy == NoCopy {

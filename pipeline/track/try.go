@@ -91,7 +91,7 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	}
 	r.episode.Tries++
 	try.Number = r.episode.Tries
-	r.try, r.tryTime, r.tryMax, r.lead = try, p.Time, s.max, tryLead{frame: p.ref(), open: true, whole: why.whole}
+	r.try, r.tryMax, r.lead = try, s.max, tryLead{frame: p.ref(), open: true, whole: why.whole}
 	t.cfg.Notes.stepBack(s, p)
 	if try.Cause == record.CauseUnknown && len(r.unheard) < maxUnheard {
 		r.unheard = append(r.unheard, unheard{try, r.episode})
