@@ -23,7 +23,6 @@ type flow struct {
 	gone     bool  // closed, or replaced by a new life
 	orphan   bool  // its peer is gone
 	requests bool  // it carries requests
-	answers  bool  // it carries answers
 	dscp     uint8 // of the first packet
 	strange  uint8 // packets of another service in a row
 	port     uint16
