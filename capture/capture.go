@@ -14,7 +14,7 @@ import (
 // BatchFrames is the most frames that one Batch holds. It is large enough that
 // the cost of a call a batch vanishes, and small enough that the frames'
 // headers stay in the cache between reading and decoding.
-const BatchFrames = 512
+const BatchFrames = 2048
 
 // Source is anything that hands out frames in batches.
 type Source interface {

@@ -51,7 +51,7 @@ func TestMapAuto(t *testing.T) {
 // consumer that touches frames, and for the reader.
 func TestMappedFileCut(t *testing.T) {
 	const frames, record = 20_000, pcapRecord + 128
-	for _, at := range []int64{0, 1, 4096, 5000, record*600 + pcapHeader, 1_000_000} {
+	for _, at := range []int64{0, 1, 4096, 5000, record*(BatchFrames+100) + pcapHeader, 1_000_000} {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			path := writeFile(t, "f", largePcap(t, frames, erfNow))
 			f := openFile(t, path, MapAuto)
@@ -78,7 +78,7 @@ func TestMappedFileCut(t *testing.T) {
 				return nil
 			})
 			var d *DamagedError
-			if at <= 64<<10 { // the first batch reaches some 72 KiB
+			if at <= record*BatchFrames-8<<10 { // that is in the first batch
 				if !errors.As(err, &d) || d.Path != path || d.Reason != cutWhileRead {
 					t.Errorf("touching what is gone: %v", err)
 				}

@@ -173,11 +173,11 @@ func TestLive(t *testing.T) {
 func TestNoAllocation(t *testing.T) {
 	n := ng{big}
 	commented := slices.Concat(n.section(), n.face(1, 0))
-	for i := range uint64(300_000) {
+	for i := range uint64(400_000) {
 		commented = append(commented, n.packet(0, i, 4000, "some bytes", n.option(optComment, "comment"))...)
 	}
-	erf := bytes.Repeat(erfRecord(erfNow, 0, 21, erfVarying, 0, 100, strings.Repeat("x", 100)), 200_000)
-	for name, file := range map[string][]byte{"pcap": largePcap(t, 200_000, erfNow), "pcapng": commented, "ERF": erf} {
+	erf := bytes.Repeat(erfRecord(erfNow, 0, 21, erfVarying, 0, 100, strings.Repeat("x", 100)), 400_000)
+	for name, file := range map[string][]byte{"pcap": largePcap(t, 400_000, erfNow), "pcapng": commented, "ERF": erf} {
 		path := writeFile(t, "f", file)
 		for _, policy := range []MapPolicy{MapNever, MapAlways} {
 			f := openFile(t, path, policy)

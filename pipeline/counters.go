@@ -141,6 +141,17 @@ func (c *Counters) Flag(f decode.Flags) uint64 { return c.Flags[bits.TrailingZer
 
 // Add counts one packet. It does not allocate and keeps nothing of p.
 func (c *Counters) Add(p *decode.Packet) {
+	c.add(p)
+	if checked(p.ICRCStatus) {
+		c.Senders.count(senderKey{p.Src, p.AddrKind}, p.ICRCStatus == decode.ICRCGood, p.ICRC, refOf(p.Frame))
+	}
+}
+
+// checked says that it is known whether an ICRC is right.
+func checked(s decode.ICRCStatus) bool { return s == decode.ICRCGood || s == decode.ICRCBad }
+
+// add counts a packet everywhere but in Senders.
+func (c *Counters) add(p *decode.Packet) {
 	f := p.Frame
 	if c.Packets == 0 {
 		c.First, c.Last = f.Time, f.Time
@@ -205,9 +216,6 @@ func (c *Counters) addRoCE(p *decode.Packet) {
 	}
 	if p.AddrKind != decode.AddrNone && p.AddrKind != decode.AddrLID {
 		c.ECN[p.ECN()]++
-	}
-	if p.ICRCStatus == decode.ICRCGood || p.ICRCStatus == decode.ICRCBad {
-		c.Senders.count(p)
 	}
 	if p.Has&decode.HasBTH != 0 {
 		c.Opcodes[p.Opcode]++

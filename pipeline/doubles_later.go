@@ -2,9 +2,11 @@ package pipeline
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/track"
 )
 
 // sampleSize is how many packets are remembered for as long as it takes, in
@@ -26,23 +28,60 @@ type sampledPacket struct {
 // number: it finds copies that come too late, or too many packets later, for
 // the table of recent packets. A packet that stays in the sample to the end
 // was in it from its first copy on, so none of its copies is missed.
-type sample [sampleSize]sampledPacket
+type sample struct {
+	packets [sampleSize]sampledPacket
+	// most is no less than the highest hash among them, so that most packets
+	// need not be held against the one at their place.
+	most uint64
+	left int // changes until most is computed anew
+}
+
+func newSample() *sample { return &sample{most: math.MaxUint64, left: sampleSize} }
 
 // look notes a packet that is not among the recent ones.
-func (t *sample) look(p *waitingPacket) {
-	s := &t[p.hash%sampleSize]
+func (t *sample) look(p *sought, in *track.Packet) {
+	if p.same > t.most {
+		return
+	}
+	s := &t.packets[p.same%sampleSize]
 	switch {
-	case s.hash == p.hash:
+	case s.hash == p.same:
 		if !s.again {
-			s.again, s.second = true, p.ref
+			s.again, s.second = true, in.Ref()
 		}
-	case s.hash == 0 || p.hash < s.hash:
-		*s = sampledPacket{hash: p.hash, time: p.ref.Time, dir: p.dir, input: p.ref.Input}
+	case s.hash == 0 || p.same < s.hash:
+		*s = sampledPacket{hash: p.same, time: in.Time, dir: p.dir, input: in.Input}
+		if t.left--; t.left == 0 {
+			t.shrink()
+		}
+	}
+}
+
+// shrink computes most anew.
+func (t *sample) shrink() {
+	t.left, t.most = sampleSize/4, 0
+	for i := range t.packets {
+		if h := t.packets[i].hash; h == 0 { // a free place takes any
+			t.most = math.MaxUint64
+			return
+		} else if h > t.most {
+			t.most = h
+		}
+	}
+}
+
+// merge makes t the sample of the packets of both.
+func (t *sample) merge(o *sample) {
+	for i := range t.packets {
+		s, at := &o.packets[i], &t.packets[i]
+		if s.hash != 0 && (at.hash == 0 || s.hash < at.hash) {
+			*at = *s
+		}
 	}
 }
 
 // LaterCopies is what a sample of the packets says of copies that come later
-// than Doubles looks for them: of one input in another, whose clock is
+// than they are looked for: of one input in another, whose clock is
 // another, or of an input in itself.
 type LaterCopies struct {
 	// From and To are the inputs, the lower number first. They are the same
@@ -66,8 +105,8 @@ const maxLater = 64
 func (t *sample) later() []LaterCopies {
 	var withID, without []LaterCopies
 	var sampled, sampledWithout uint64
-	for i := range t {
-		s := &t[i]
+	for i := range t.packets {
+		s := &t.packets[i]
 		if s.hash == 0 {
 			continue
 		}

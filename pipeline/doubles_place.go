@@ -2,10 +2,12 @@ package pipeline
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"strings"
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/track"
 )
 
 // Difference is in what the captures of one packet differ, a bit each. All of
@@ -39,8 +41,8 @@ func (d Difference) Names() []string {
 
 func (d Difference) String() string { return strings.Join(d.Names(), ",") }
 
-// maxPoints is how many points are remembered, in 12 KiB: a direction has one
-// for each point where it is captured, and copies of a packet come soon.
+// maxPoints is how many points a shard remembers, in 12 KiB: a direction has
+// one for each point where it is captured, and copies of a packet come soon.
 const maxPoints = 1 << 8
 
 // point is where a packet was captured, and what it looked like there.
@@ -69,13 +71,14 @@ func (at *point) set(p *decode.Packet, digest uint32) {
 // pointOf is a digest of where a packet was captured: of all that a point
 // says. It leaves room for the count in recentPacket.place.
 func pointOf(p *decode.Packet) uint32 {
-	macs := func(m *decode.MAC) uint64 {
+	mac := func(m *decode.MAC) uint64 {
 		return uint64(binary.BigEndian.Uint32(m[:]))<<16 | uint64(binary.BigEndian.Uint16(m[4:]))
 	}
 	index, packetType := cooked(p)
-	h := mix(macs(&p.SrcMAC), macs(&p.DstMAC)|uint64(p.TTL)<<48|uint64(packetType)<<56)
-	h = mix(h^uint64(index), uint64(uint32(p.Frame.Input))<<32|uint64(uint32(p.Frame.Interface)))
-	h = mix(h, uint64(p.VLAN)<<32|uint64(p.Encap))
+	a := mac(&p.SrcMAC) | uint64(p.TTL)<<48 | uint64(packetType)<<56
+	b := mac(&p.DstMAC) | uint64(p.VLAN)<<48
+	c := uint64(uint32(p.Frame.Input))<<32 | uint64(uint32(p.Frame.Interface))
+	h := track.Mix(a+bits.RotateLeft64(b, 21), c^uint64(p.Encap)<<44^uint64(index)<<8)
 	return uint32(h>>32) &^ placeCopies
 }
 
@@ -96,10 +99,10 @@ type points [maxPoints]point
 
 func (t *points) at(digest uint32) *point { return &t[digest>>4%maxPoints] }
 
-// note remembers where p was captured.
-func (t *points) note(p *decode.Packet, digest uint32) {
-	if at := t.at(digest); at.digest != digest {
-		at.set(p, digest)
+// note remembers a point.
+func (t *points) note(p *point) {
+	if at := t.at(p.digest); at.digest != p.digest {
+		*at = *p
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // maxSenders is how many senders are told apart: those of a few racks. A row
-// is 80 bytes, and each worker has a table.
+// is 80 bytes, and each shard has a table.
 const maxSenders = 512
 
 // Senders counts the ICRCs of each sender: of each source address.
@@ -72,26 +72,27 @@ func (s *Sender) bad(n uint64, first record.FrameRef, low, high uint32) {
 	s.Bad += n
 }
 
-// count counts a packet whose ICRC was checked.
-func (t *Senders) count(p *decode.Packet) {
-	s := place(t.Rows[:], &t.N, &t.Other, senderKey{p.Src, p.AddrKind})
-	if p.ICRCStatus == decode.ICRCGood {
+// count counts a packet of a sender whose ICRC was checked.
+func (t *Senders) count(k senderKey, good bool, icrc uint32, ref record.FrameRef) {
+	s := place(t.Rows[:], &t.N, &t.Other, k)
+	if good {
 		s.Good++
 		return
 	}
-	s.bad(1, refOf(p.Frame), p.ICRC, p.ICRC)
+	s.bad(1, ref, icrc, icrc)
 }
 
-// computes says whether p's sender has sent a good ICRC so far, and p's is not a
-// constant that stands in for one: no packet that was changed on the way has 0 or
-// all ones, and no two of them have the same. It does not count.
-func (t *Senders) computes(p *decode.Packet) bool {
-	if p.ICRC == 0 || p.ICRC == 0xffffffff {
+// computes says whether a sender has sent a good ICRC so far, and the wrong one
+// given is not a constant that stands in for one: no packet that was changed on
+// the way has 0 or all ones, and no two of them have the same. It does not
+// count.
+func (t *Senders) computes(k senderKey, icrc uint32) bool {
+	if icrc == 0 || icrc == 0xffffffff {
 		return false
 	}
 	for i := range t.N {
-		if r := &t.Rows[i]; r.Addr == p.Src && r.AddrKind == p.AddrKind {
-			return r.Good > 0 && (r.Bad < 2 || r.LowBad != r.HighBad || r.LowBad != p.ICRC)
+		if r := &t.Rows[i]; r.Addr == k.addr && r.AddrKind == k.kind {
+			return r.Good > 0 && (r.Bad < 2 || r.LowBad != r.HighBad || r.LowBad != icrc)
 		}
 	}
 	return t.Other.Good > 0

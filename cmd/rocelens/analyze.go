@@ -26,6 +26,7 @@ type analyzeOptions struct {
 	sort      report.Sort
 	maxEvents int
 	timeout   ackTimeout
+	workers   int
 	maxMemory byteSize
 	failOn    record.Severity // 0: never
 }
@@ -70,6 +71,7 @@ With --no-icrc no packet is looked at for corruption, so --fail-on does not see 
 	o.maxMemory = defaultMaxMemory
 	f.Var(&o.maxMemory, "max-memory", "memory for sessions, `SIZE` as in 512M or 4G: beyond it those that were silent longest are forgotten, and counted")
 	addAckTimeout(f, &o.timeout)
+	addWorkers(f, &o.workers)
 	f.BoolVar(&o.noICRC, "no-icrc", false, "do not check ICRCs, which is most of the work on large packets: no corruption is found then")
 	f.Var((*severity)(&o.failOn), "fail-on", "exit with code 3 if there is a finding at `SEVERITY` (info, warning, critical) or above")
 	completeValues(cmd, "format", reportFormats)
@@ -100,6 +102,7 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	cfg.ICRC = !o.noICRC
 	cfg.Track.MaxEvents = o.maxEvents
 	cfg.Track.AckTimeout = int64(o.timeout)
+	cfg.Workers = o.workers
 	cfg.Track.MaxMemory = int64(o.maxMemory)
 	defer keepMemoryClose()()
 	result, err := pipeline.Run(ctx, src, cfg)

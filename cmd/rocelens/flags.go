@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -153,6 +154,12 @@ func (b *byteSize) Set(s string) error {
 }
 
 func (*byteSize) Type() string { return "SIZE" }
+
+// addWorkers adds --workers.
+func addWorkers(f *pflag.FlagSet, n *int) {
+	*n = runtime.GOMAXPROCS(0)
+	f.Var((*atLeastOne)(n), "workers", "share the work among `N` processors; the report does not depend on it")
+}
 
 // ackTimeout is a flag of the requesters' ACK timeout.
 type ackTimeout time.Duration

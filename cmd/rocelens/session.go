@@ -22,6 +22,7 @@ type sessionOptions struct {
 	format    string
 	maxEvents int
 	timeout   ackTimeout
+	workers   int
 	rocePorts []uint16
 }
 
@@ -60,6 +61,7 @@ between the events; standard input can be read only once, and goes without.`,
 	f.StringVar(&o.format, "format", "text", "`FORM`: text, or json for scripts")
 	f.IntVar(&o.maxEvents, "max-events", storyEvents, "keep at most `N` events of all sessions")
 	addAckTimeout(f, &o.timeout)
+	addWorkers(f, &o.workers)
 	addRoCEPort(f, &o.rocePorts)
 	completeValues(cmd, "format", reportFormats)
 	return cmd
@@ -102,6 +104,7 @@ func (o *sessionOptions) run(ctx context.Context) error {
 	cfg.Decode.RoCEPorts = o.rocePorts
 	cfg.Track.MaxEvents = o.maxEvents
 	cfg.Track.AckTimeout = int64(o.timeout)
+	cfg.Workers = o.workers
 	result, err := pipeline.Run(ctx, src, cfg)
 	inputs := finish(src, err)
 	partial := ctx.Err() != nil

@@ -78,7 +78,7 @@ func (t *Tracker) cameLate(f *flow, upTo uint32) {
 func (t *Tracker) early(f *flow, p *Packet) {
 	code := p.Syndrome.Code()
 	if code == decode.NakSequence {
-		f.ownStream().recovery().addNak(nakSeen{psn: p.PSN, time: p.Time, frame: p.ref(), valid: true})
+		f.ownStream().recovery().addNak(nakSeen{psn: p.PSN, time: p.Time, frame: p.Ref(), valid: true})
 	}
 	t.emit(f, p, record.Nak{Code: nakNames[min(int(code), len(nakNames)-1)], PSN: p.PSN})
 }
@@ -251,7 +251,7 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 	if r.guess.open && psnDiff(p.PSN, r.guess.lo) >= 0 && psnDiff(p.PSN, r.guess.hi) < 0 {
 		t.settleLate(f)
 	}
-	n := nakSeen{psn: p.PSN, pass: s.passes, time: p.Time, frame: p.ref(), valid: true, open: true}
+	n := nakSeen{psn: p.PSN, pass: s.passes, time: p.Time, frame: p.Ref(), valid: true, open: true}
 	switch last := r.nak(); {
 	case r.latePass == s.passes+1: // it was kept waiting for them, and dropped what came meanwhile
 		n.late = true
@@ -314,7 +314,7 @@ func (t *Tracker) rnrNak(f *flow, p *Packet) {
 	t.acknowledge(f, p, p.PSN)
 	r := s.recovery()
 	wait := int64(p.Syndrome.RNRTimer())
-	r.rnr = nakSeen{psn: p.PSN, pass: s.passes, time: p.Time, wait: wait, frame: p.ref(), valid: true}
+	r.rnr = nakSeen{psn: p.PSN, pass: s.passes, time: p.Time, wait: wait, frame: p.Ref(), valid: true}
 	if r.sign == 0 {
 		r.sign = p.Time
 	}

@@ -18,6 +18,7 @@ type traffic struct {
 	psn      []uint32
 	now      int64
 	batch    [64]track.Packet
+	list     [64]*track.Packet
 }
 
 func newTraffic(sessions int) *traffic {
@@ -25,11 +26,12 @@ func newTraffic(sessions int) *traffic {
 }
 
 // packets are the next ones.
-func (g *traffic) packets() []track.Packet {
+func (g *traffic) packets() []*track.Packet {
 	for i := range g.batch {
 		g.packet(&g.batch[i])
+		g.list[i] = &g.batch[i]
 	}
-	return g.batch[:]
+	return g.list[:]
 }
 
 func (g *traffic) packet(t *track.Packet) {

@@ -21,7 +21,7 @@ func TestChaos(t *testing.T) {
 		now := int64(1)
 		base := r.Uint32() & 0xffffff
 		spread := 1 << (1 + r.IntN(18))
-		batch := make([]track.Packet, 0, 64)
+		batch := make([]*track.Packet, 0, 64)
 		for range 20 {
 			batch = batch[:0]
 			for range 1 + r.IntN(64) {
@@ -37,11 +37,12 @@ func TestChaos(t *testing.T) {
 					p.Src, p.Dst, p.DestQP = p.Dst, p.Src, p.DestQP+0x100
 				}
 				p.Hash()
-				batch = append(batch, p)
+				batch = append(batch, &p)
 			}
 			tr.Add(batch)
 		}
-		list, events, _ := tr.Close(now)
+		tr.Close(now)
+		list, events, _ := track.Records(track.Config{MaxEvents: 1 << 20}, tr)
 		for s := range list.All() {
 			for _, d := range []*record.Direction{&s.AToB, &s.BToA} {
 				if field := wrapped(reflect.ValueOf(*d)); field != "" {

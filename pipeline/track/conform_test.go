@@ -52,9 +52,10 @@ func follow(list []sent) (record.Sessions, []record.Event) {
 			p.Syndrome = 0x1f
 		}
 		p.Hash()
-		t.Add([]track.Packet{p})
+		t.Add([]*track.Packet{&p})
 	}
-	sessions, events, _ := t.Close(0)
+	t.Close(0)
+	sessions, events, _ := track.Records(track.Config{MaxEvents: 1 << 20}, t)
 	return sessions, events
 }
 

@@ -16,8 +16,8 @@ type connection struct {
 	id         string // of a session without packets
 }
 
-// maxConnections bounds the connections that are remembered.
-const maxConnections = 1 << 16
+// maxConnections bounds the connections that a Tracker remembers.
+const maxConnections = 1 << 14
 
 // Connection takes what a message of connection management has changed. It is
 // called between the packets before and after that message.
@@ -67,7 +67,7 @@ func (t *Tracker) register(c *connection, from, to *record.Endpoint, ref record.
 	if c.conn.HasVNI {
 		p.flags |= hasVNI
 	}
-	p.hash = flowHash(&p)
+	p.Hash()
 	f := t.flows.find(&p)
 	if f == nil {
 		return
@@ -115,7 +115,7 @@ func (t *Tracker) adoptNew(f *flow) {
 
 // note adds an event of a connection, whose session may have no packets yet.
 func (t *Tracker) note(c *connection, ref record.FrameRef, d record.Detail) {
-	if len(t.events) >= t.cfg.MaxEvents {
+	if len(t.events) >= t.room {
 		t.leftOut++
 		return
 	}

@@ -2,6 +2,7 @@ package track
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -11,20 +12,99 @@ import (
 // its share of everything: what MaxMemory is divided by.
 const flowBytes = 800
 
-// maxHeldPackets bounds the packets that wait for a pairing, of all flows
-// together.
-const maxHeldPackets = 1 << 16
+// maxHeldPackets bounds the packets that wait for a pairing, of all flows of a
+// Tracker together.
+const maxHeldPackets = 1 << 14
+
+// flows is how many flows there may be, 0 for any number.
+func (c *Config) flows() int64 {
+	if c.MaxMemory == 0 {
+		return 0
+	}
+	return max(c.MaxMemory/flowBytes, minFlows)
+}
+
+// Share shares what cfg allows out among trackers, to which others may come up
+// to the number given: each may have what it has, and an equal share of what
+// is left. Where that is little, those flows of all are forgotten that were
+// silent longest.
+func Share(cfg Config, trackers []*Tracker, number int) {
+	events, live := 0, int64(0)
+	for _, t := range trackers {
+		events += len(t.events)
+		live += t.live
+	}
+	for _, t := range trackers {
+		t.room = len(t.events) + max(0, cfg.MaxEvents-events)
+	}
+	most := cfg.flows()
+	if most == 0 {
+		return
+	}
+	if live > most-most/8 {
+		before := oldest(trackers, live, live-most*3/4)
+		live = 0
+		for _, t := range trackers {
+			t.forgetBefore(before)
+			live += t.live
+		}
+	}
+	for _, t := range trackers {
+		t.most = t.live + max(0, most-live)/int64(number)
+	}
+}
+
+// oldest is a time before which so many of the flows were heard last, as a
+// sample of them says.
+func oldest(trackers []*Tracker, live, number int64) int64 {
+	const sampled = 1 << 12
+	every := int(live/sampled) + 1
+	var times []int64
+	at := 0
+	for _, t := range trackers {
+		for ; at < len(t.all); at += every {
+			if f := t.all[at]; f != nil {
+				times = append(times, f.heard())
+			}
+		}
+		at -= len(t.all)
+	}
+	slices.Sort(times)
+	return times[min(int64(len(times))-1, int64(len(times))*number/live)]
+}
+
+// heard is when a session was heard last. Flows of a life that is over are the
+// first to go.
+func (f *flow) heard() int64 {
+	switch {
+	case f.gone:
+		return math.MinInt64
+	case f.peer == nil:
+		return f.last.time
+	}
+	return max(f.last.time, f.peer.last.time)
+}
+
+// forgetBefore forgets the flows that were not heard from a time on.
+func (t *Tracker) forgetBefore(time int64) {
+	var out []*flow
+	for _, f := range t.all {
+		if f != nil && f.heard() < time {
+			out = append(out, f)
+		}
+	}
+	t.forgetAll(out)
+}
 
 // makeRoom forgets flows where there are as many as there may be: those whose
 // QPN has begun another life, and of the others, among some, those that were
 // silent longest.
 func (t *Tracker) makeRoom() {
-	most := max(t.cfg.MaxMemory/flowBytes, minFlows)
-	if t.cfg.MaxMemory == 0 || t.live < most {
+	if t.most == 0 || t.live < t.most {
 		return
 	}
 	var out []*flow
-	n := int(most / 32)
+	n := int(t.most/32) + 1
 	for looked := 0; len(out) < 4*n && looked < len(t.all); looked++ {
 		if t.hand++; t.hand >= len(t.all) {
 			t.hand = 0
@@ -33,17 +113,13 @@ func (t *Tracker) makeRoom() {
 			out = append(out, f)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *flow) int {
-		if a.gone != b.gone {
-			if a.gone {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.last.time, b.last.time)
-	})
+	slices.SortStableFunc(out, func(a, b *flow) int { return cmp.Compare(a.heard(), b.heard()) })
+	t.forgetAll(out[:min(n, len(out))])
+}
+
+func (t *Tracker) forgetAll(out []*flow) {
 	lives := make(map[*life]bool)
-	for _, f := range out[:min(n, len(out))] {
+	for _, f := range out {
 		t.forget(f, lives)
 		if f.peer != nil {
 			t.forget(f.peer, lives)

@@ -16,21 +16,22 @@ func TestMakeRoom(t *testing.T) {
 	g := newTraffic(sessions)
 	busy := newTraffic(1)
 	seen := uint64(0)
-	one := make([]track.Packet, 1)
+	one := []*track.Packet{new(track.Packet)}
 	for range 5 * sessions {
-		g.packet(&one[0])
+		g.packet(one[0])
 		one[0].Src.Hi, one[0].Dst.Hi = 1, 1 // other hosts than the busy one's
 		one[0].Hash()
 		tr.Add(one)
 		if seen%50 == 0 {
 			now := one[0].Time
-			busy.packet(&one[0])
+			busy.packet(one[0])
 			one[0].Time = now
 			tr.Add(one)
 		}
 		seen++
 	}
-	list, _, _ := tr.Close(0)
+	tr.Close(0)
+	list, _, _ := track.Records(track.Config{}, tr)
 	if tr.Evicted == 0 || list.Len() > 4*2621 {
 		t.Fatalf("%d sessions forgotten, %d kept", tr.Evicted, list.Len())
 	}
@@ -55,9 +56,10 @@ func TestManyMessages(t *testing.T) {
 			Src: decode.Addr{Lo: 1}, Dst: decode.Addr{Lo: 2}, DestQP: 17, PSN: i,
 		}
 		p.Hash()
-		tr.Add([]track.Packet{p})
+		tr.Add([]*track.Packet{&p})
 	}
-	list, _, _ := tr.Close(n)
+	tr.Close(n)
+	list, _, _ := track.Records(track.Config{}, tr)
 	if list.Len() != 1 || list.At(0).AToB.Messages.Sent[record.Send] != n {
 		t.Errorf("%d sessions, %+v", list.Len(), list.At(0).AToB.Messages)
 	}

@@ -7,77 +7,24 @@ import (
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
-// fewSessions is how many sessions are made at once, and not each when it is
-// asked for.
-const fewSessions = 1 << 12
-
-// list is the list of sessions.
-func (t *Tracker) list() record.Sessions {
+// list makes the rows of the sessions, in their order.
+func (t *Tracker) list() {
 	idle := t.idleConnections()
-	rows := make([]sessionRow, 0, len(idle)+len(t.all)/2)
+	t.rows = make([]sessionRow, 0, len(idle)+len(t.all)/2)
 	for i := range idle {
-		rows = append(rows, sessionRow{s: &idle[i]})
+		t.rows = append(t.rows, rowOf(nil, &idle[i]))
 	}
 	for _, f := range t.all {
 		if f.life.began == f {
-			rows = append(rows, sessionRow{f: f})
+			t.rows = append(t.rows, rowOf(f, nil))
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b sessionRow) int {
-		x, y := a.first(), b.first()
-		switch {
-		case x == y:
-			return 0
-		case x.Before(y):
-			return -1
-		}
-		return 1
-	})
-	for _, r := range rows { // in the order of the sessions, so that the first of a name is the first
+	slices.SortStableFunc(t.rows, sessionRow.compare)
+	for _, r := range t.rows { // in the order of the sessions, so that the first of a name is the first
 		if r.f != nil {
 			t.name(r.f)
 		}
 	}
-	if len(rows) > fewSessions {
-		return record.MakeSessions(len(rows), func(i int, s *record.Session) { rows[i].fill(t, s) }, func(i int) bool { return rows[i].plain() })
-	}
-	all := make([]record.Session, len(rows))
-	for i, r := range rows {
-		r.fill(t, &all[i])
-	}
-	return record.SessionsOf(all...)
-}
-
-// sessionRow is a session as the tracker has it: a flow that began it, or what
-// CM said of one without packets.
-type sessionRow struct {
-	f *flow
-	s *record.Session
-}
-
-func (r sessionRow) first() record.FrameRef {
-	if r.f == nil {
-		return r.s.First
-	}
-	if g := r.f.peer; g != nil && g.first.before(r.f.first) {
-		return g.first.ref()
-	}
-	return r.f.first.ref()
-}
-
-func (r sessionRow) fill(t *Tracker, s *record.Session) {
-	if r.f == nil {
-		*s = *r.s
-		return
-	}
-	t.session(r.f, s)
-}
-
-// plain says whether the session has nothing to tell beyond its figures.
-func (r sessionRow) plain() bool {
-	f := r.f
-	return f != nil && f.peer != nil && f.trouble == nil && f.peer.trouble == nil && (f.req.heard || f.peer.req.heard) &&
-		f.life.conn == nil && f.life.state == record.StateOpen && f.life.incarnation == 1
 }
 
 // settle ends what is under way on a flow.
@@ -196,7 +143,7 @@ func (f *flow) ends() (a, b record.Endpoint) {
 }
 
 // session is the record of the session that f began.
-func (t *Tracker) session(f *flow, s *record.Session) {
+func session(f *flow, s *record.Session) {
 	a, b := f.ends()
 	l := f.life
 	*s = record.Session{

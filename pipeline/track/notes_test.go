@@ -34,7 +34,7 @@ type numbered struct {
 	n uint64
 }
 
-func (g *numbered) packets() []track.Packet {
+func (g *numbered) packets() []*track.Packet {
 	packets := g.traffic.packets()
 	for i := range packets {
 		g.n++
@@ -55,7 +55,8 @@ func TestNotesOfForgotten(t *testing.T) {
 			for range 10 * sessions / len(g.batch) {
 				tr.Add(g.packets())
 			}
-			list, _, _ := tr.Close(g.now)
+			tr.Close(g.now)
+			list, _, _ := track.Records(track.Config{Notes: notes}, tr)
 			if (tr.Evicted > 0) != (memory > 0) {
 				t.Errorf("%d sessions were forgotten", tr.Evicted)
 			}

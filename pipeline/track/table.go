@@ -4,7 +4,8 @@ import (
 	"math/bits"
 )
 
-func mix(h, v uint64) uint64 {
+// Mix mixes v into a hash.
+func Mix(h, v uint64) uint64 {
 	hi, lo := bits.Mul64(h^v^0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
 	return hi ^ lo
 }
@@ -12,9 +13,7 @@ func mix(h, v uint64) uint64 {
 // flowHash is the hash of what tells flows apart: addresses, the destination's
 // QPN, the tunnel's VNI, and for UD the source's QPN.
 func flowHash(p *Packet) uint64 {
-	h := mix(p.Src.Hi^bits.RotateLeft64(p.Src.Lo, 32), p.Src.Lo)
-	h = mix(h^p.Dst.Hi, p.Dst.Lo)
-	return mix(h^uint64(p.SrcQP)<<40, uint64(p.DestQP)|uint64(p.VNI)<<24|uint64(p.flags&(hasVNI|hasDETH))<<48|uint64(p.Kind)<<56|uint64(p.Version)<<60)
+	return Mix(p.Way()^uint64(p.SrcQP)<<40, uint64(p.DestQP)|uint64(p.VNI)<<24|uint64(p.flags&(hasVNI|hasDETH))<<48|uint64(p.Kind)<<56|uint64(p.Version)<<60)
 }
 
 // hash is that of the flow's packets.
@@ -26,7 +25,8 @@ func (f *flow) hash() uint64 {
 	if f.ud {
 		p.flags |= hasDETH
 	}
-	return flowHash(&p)
+	p.Hash()
+	return p.hash
 }
 
 // is says whether p belongs to the flow.

@@ -7,7 +7,6 @@
 package track
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/rocelens/rocelens/pipeline/cm"
@@ -22,7 +21,8 @@ type Config struct {
 	// MaxEvents is how many events are kept, the first ones; 0 keeps none.
 	MaxEvents int
 	// MaxMemory is what flows may take, in bytes; 0 sets no bound. Beyond it,
-	// those that were silent longest are forgotten, and counted.
+	// those that were silent longest are forgotten, and counted. Trackers that
+	// share it, and MaxEvents, are told by Share what is theirs.
 	MaxMemory int64
 	// Notes takes a note of each packet; nil takes none.
 	Notes *Notes
@@ -42,6 +42,8 @@ type Tracker struct {
 	free        []int32 // places in all
 	hand        int     // where makeRoom goes on
 	live        int64   // flows in all
+	most        int64   // how many there may be; 0 sets no bound
+	room        int     // how many events there may be
 	held        int     // packets that wait for a pairing
 	// Evicted counts the sessions that were forgotten to make room.
 	Evicted uint64
@@ -53,11 +55,12 @@ type Tracker struct {
 
 	events  []event
 	leftOut uint64
+	rows    []sessionRow // once it is closed
 }
 
 // New returns a Tracker.
 func New(cfg Config) *Tracker {
-	return &Tracker{cfg: cfg, groups: map[groupKey]*group{}, lives: map[lifeKey]uint32{}, names: map[string]int{},
+	return &Tracker{cfg: cfg, room: cfg.MaxEvents, most: cfg.flows(), groups: map[groupKey]*group{}, lives: map[lifeKey]uint32{}, names: map[string]int{},
 		conns: map[lifeKey]*connection{}, byConn: map[*cm.Conn]*connection{}, sources: map[sourceKey]*udSource{}}
 }
 
@@ -74,10 +77,10 @@ type event struct {
 }
 
 // emit notes that p made something happen on the stream of f's requests.
-func (t *Tracker) emit(f *flow, p *Packet, d record.Detail) { t.emitAt(f, p.ref(), d) }
+func (t *Tracker) emit(f *flow, p *Packet, d record.Detail) { t.emitAt(f, p.Ref(), d) }
 
 func (t *Tracker) emitAt(f *flow, ref record.FrameRef, d record.Detail) {
-	if len(t.events) >= t.cfg.MaxEvents {
+	if len(t.events) >= t.room {
 		t.leftOut++
 		return
 	}
@@ -86,24 +89,24 @@ func (t *Tracker) emitAt(f *flow, ref record.FrameRef, d record.Detail) {
 
 // Add takes the next packets. Each packet finds its flow somewhere in memory:
 // those of a batch are looked for together, which takes hardly longer than one.
-func (t *Tracker) Add(packets []Packet) {
+func (t *Tracker) Add(packets []*Packet) {
 	for len(packets) > 0 {
 		n := min(len(packets), len(t.flowsOf))
 		if mask := uint64(len(t.flows.slots)) - 1; t.flows.n > 0 {
-			for i := range packets[:n] {
-				t.touched ^= t.flows.slots[packets[i].hash&mask].hash
+			for _, p := range packets[:n] {
+				t.touched ^= t.flows.slots[p.hash&mask].hash
 			}
 		}
-		for i := range packets[:n] {
-			t.flowsOf[i] = t.flows.find(&packets[i])
+		for i, p := range packets[:n] {
+			t.flowsOf[i] = t.flows.find(p)
 		}
 		for _, f := range t.flowsOf[:n] {
 			if f != nil {
 				t.touched ^= f.packets ^ uint64(f.req.pos) ^ uint64(f.req.last) ^ f.req.peakBytes
 			}
 		}
-		for i := range packets[:n] {
-			t.add(&packets[i], t.flowsOf[i])
+		for i, p := range packets[:n] {
+			t.add(p, t.flowsOf[i])
 		}
 		packets = packets[n:]
 	}
@@ -249,39 +252,23 @@ func (t *Tracker) retire(f *flow, why string) {
 	}
 }
 
-// Close ends all sessions and returns the records: sessions in the order of
-// their first packets, events in order of time. end is the time of the last
-// frame, whatever it was, in nanoseconds.
-func (t *Tracker) Close(end int64) (sessions record.Sessions, events []record.Event, leftOut uint64) {
+// Close ends all sessions, and their records can be had. end is the time of the
+// last frame, whatever it was, in nanoseconds.
+func (t *Tracker) Close(end int64) {
 	t.now = max(t.now, end)
 	t.flows = table{}
-	t.cfg.MaxMemory = 0 // nothing is forgotten any more
+	t.most = 0 // nothing is forgotten any more
 	t.all = slices.DeleteFunc(t.all, func(f *flow) bool { return f == nil })
 	t.free = nil
 	t.pairTheRest()
 	for _, f := range t.all {
 		t.settle(f)
 	}
-	sessions = t.list()
-	slices.SortStableFunc(t.events, func(a, b event) int { return cmp.Compare(a.time, b.time) })
+	t.list()
 	for i := range t.events {
-		e := &t.events[i]
-		if e.stream != nil {
+		if e := &t.events[i]; e.stream != nil {
 			e.settle()
 		}
-		if e.detail == nil {
-			continue
-		}
-		ev := record.Event{Time: e.time, Frame: e.frame, Count: 1, Detail: e.detail, Session: e.session, Stream: e.index}
-		switch {
-		case e.conn == nil:
-		case e.conn.life != nil:
-			ev.Session = e.conn.life.began.sessionName()
-		default:
-			ev.Session = e.conn.id
-		}
-		events = append(events, ev)
 	}
-	t.cfg.Notes.finish()
-	return sessions, events, t.leftOut
+	t.events = slices.DeleteFunc(t.events, func(e event) bool { return e.detail == nil })
 }

@@ -75,7 +75,7 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	r.epDone = 0
 	if r.episode == nil {
 		r.episode = &record.Episode{Cause: try.Cause, Place: try.Place, Range: record.Range{First: from}}
-		r.epMax, r.epFrame = s.max, p.ref()
+		r.epMax, r.epFrame = s.max, p.Ref()
 		r.epTime = r.sign
 		if r.epTime == 0 {
 			r.epTime = p.Time - try.Silence
@@ -91,7 +91,7 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	}
 	r.episode.Tries++
 	try.Number = r.episode.Tries
-	r.try, r.tryMax, r.lead = try, s.max, tryLead{frame: p.ref(), open: true, whole: why.whole}
+	r.try, r.tryMax, r.lead = try, s.max, tryLead{frame: p.Ref(), open: true, whole: why.whole}
 	t.cfg.Notes.stepBack(s, p)
 	if try.Cause == record.CauseUnknown && len(r.unheard) < maxUnheard {
 		r.unheard = append(r.unheard, unheard{try, r.episode})
@@ -135,7 +135,7 @@ func (l *lastTries) note(p *Packet, psn uint32, rnr bool) {
 	} else {
 		*l = lastTries{psn: psn, n: 1, first: p.Time}
 	}
-	l.last, l.frame = p.Time, p.ref()
+	l.last, l.frame = p.Time, p.Ref()
 	l.rnr = rnr
 }
 

@@ -1,0 +1,40 @@
+package pipeline
+
+import "github.com/rocelens/rocelens/decode"
+
+// Doubles is the detector on its own, for tests: as one shard has it, however
+// many pairs of addresses there are.
+type Doubles struct {
+	w decoding
+	b block
+	s shard
+}
+
+func NewDoubles() *Doubles {
+	return &Doubles{s: shard{doubles: newDoubles()}}
+}
+
+// Add takes the next packet.
+func (d *Doubles) Add(p *decode.Packet) {
+	b := &d.b
+	b.items, b.points, b.shards = b.items[:0], b.points[:0], b.shards[:0]
+	clear(d.w.at[:])
+	d.w.pkt = *p
+	if d.w.take(b); len(b.items) == 0 {
+		return
+	}
+	it := &b.items[0]
+	found := d.s.doubles.seek(&it.Packet, it.same, &b.points[it.point])
+	d.s.doubles.look(&found, &it.Packet)
+}
+
+// Found is what several found.
+func Found(all ...*Doubles) Duplicates {
+	var list []*doubles
+	for _, d := range all {
+		list = append(list, d.s.doubles)
+	}
+	return duplicates(list)
+}
+
+func (d *Doubles) Result() Duplicates { return Found(d) }

@@ -1,0 +1,146 @@
+package pipeline
+
+import (
+	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/cm"
+	"github.com/rocelens/rocelens/pipeline/track"
+)
+
+// maxConns is how many connections of CM a shard remembers at a time.
+const maxConns = 1 << 12
+
+// shard follows the packets between some pairs of addresses, in their order.
+// One worker at a time has it.
+type shard struct {
+	senders Senders
+	doubles *doubles
+	conns   *cm.Tracker
+	tracker *track.Tracker
+	packets uint64 // since memory was shared out
+	// The first packets wait for the tracker until it is known which of them
+	// are copies; nil once they are through.
+	first  []track.Packet
+	copies []copySeen
+
+	sought [shardBatch]sought
+	batch  [shardBatch]*track.Packet
+}
+
+func newShard(cfg track.Config) *shard {
+	cfg.MaxMemory = (cfg.MaxMemory + numShards - 1) / numShards // until it is shared out
+	return &shard{doubles: newDoubles(), tracker: track.New(cfg), conns: cm.New(maxConns), first: []track.Packet{}}
+}
+
+const (
+	// firstPackets is how many packets wait before the first of them is
+	// followed: of directions whose IP IDs say nothing, it takes some to know
+	// whether a mirror doubles them.
+	firstPackets = 1 << 12
+	// shardBatch is how many packets are looked for together. Each is somewhere
+	// else in memory, and several at a time take hardly longer than one.
+	shardBatch = 64
+)
+
+// take takes the shard's packets of a block.
+func (s *shard) take(b *block, number int, src capture.Source) error {
+	list := b.of(number)
+	s.packets += uint64(len(list))
+	for len(list) > 0 {
+		n := min(len(list), shardBatch)
+		if err := s.some(b, list[:n], src); err != nil {
+			return err
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+// some takes at most shardBatch packets.
+func (s *shard) some(b *block, list []uint16, src capture.Source) error {
+	for k, i := range list {
+		it := &b.items[i]
+		s.sought[k] = s.doubles.seek(&it.Packet, it.same, &b.points[it.point])
+	}
+	n := 0
+	for k, i := range list {
+		it := &b.items[i]
+		p := &it.Packet
+		if checked(it.status) {
+			s.check(it)
+		}
+		c := s.doubles.look(&s.sought[k], p)
+		if s.first != nil {
+			s.first = append(s.first, *p)
+			s.copies = append(s.copies, c)
+			if len(s.first) == firstPackets {
+				s.begin()
+			}
+		} else {
+			p.Copy = s.doubles.verdict(&c)
+			s.batch[n] = p
+			n++
+		}
+		if it.message {
+			p.Copy = s.doubles.verdict(&c)
+			s.tracker.Add(s.batch[:n])
+			n = 0
+			if err := s.connect(b.messageAt(i), p, src); err != nil {
+				return err
+			}
+		}
+	}
+	s.tracker.Add(s.batch[:n])
+	return nil
+}
+
+// check counts the ICRC of a packet, and says whether the packet is corrupt.
+func (s *shard) check(it *item) {
+	sender := senderKey{it.Src, it.Kind}
+	good := it.status == decode.ICRCGood
+	s.senders.count(sender, good, it.icrc, it.Ref())
+	it.Corrupt = !good && s.senders.computes(sender, it.icrc)
+}
+
+// begin lets the tracker have the first packets.
+func (s *shard) begin() {
+	s.release()
+	s.first, s.copies = nil, nil
+}
+
+// release lets the tracker have the packets that wait.
+func (s *shard) release() {
+	for i := range s.first {
+		p := &s.first[i]
+		p.Copy = s.doubles.verdict(&s.copies[i])
+		s.batch[i%shardBatch] = p
+		if (i+1)%shardBatch == 0 {
+			s.tracker.Add(s.batch[:])
+		}
+	}
+	s.tracker.Add(s.batch[:len(s.first)%shardBatch])
+	s.first, s.copies = s.first[:0], s.copies[:0]
+}
+
+// connect takes a message of connection management, which comes behind all
+// packets before it.
+func (s *shard) connect(m *decode.Packet, p *track.Packet, src capture.Source) error {
+	if s.first != nil {
+		s.release()
+	}
+	if p.Copy != track.NoCopy || p.Corrupt {
+		return nil
+	}
+	return capture.Guard(src, func() error {
+		if ch := s.conns.Add(m, p.Ref()); ch != nil {
+			s.tracker.Connection(ch, p.Ref())
+		}
+		return nil
+	})
+}
+
+// close ends all sessions.
+func (s *shard) close(end int64) {
+	s.begin()
+	s.tracker.Close(end)
+}
