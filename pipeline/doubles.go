@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"math"
+
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/track"
@@ -42,11 +44,19 @@ type doubles struct {
 	most            int // sets that recent may have
 	points          points
 	sample          *sample
-	directions      []*direction // open addressing, at most half full
+	sampleMost      uint64          // no packet with a higher hash is in the sample
+	directions      []directionSlot // open addressing, at most half full
 	numDirections   int
 	unplaced        uint64 // packets of directions that found no place
 	packets, copies uint64
 	touched         uint32 // keeps the compiler from leaving loads out
+}
+
+// directionSlot is a place for a direction, and which one it is. way 0 with no d
+// is free.
+type directionSlot struct {
+	way uint64
+	d   *direction
 }
 
 type doubleSet [doubleWays]recentPacket
@@ -113,25 +123,26 @@ func (t *doubles) verdict(c *copySeen) track.Copy {
 
 // direction is the RoCE packets from one address to another.
 type direction struct {
+	// What each packet needs comes first, in one cache line.
 	src, dst decode.Addr
+	packets  uint64
+	changes  uint64 // packets with another IP ID than the one before
+	place    uint32 // digest of where the last one was captured
+	lastID   uint16
 	kind     decode.AddrKind
 	hasID    bool // packets with an IP ID, or those without
-	way      uint64
 
-	packets uint64
-	copies  uint64 // same as a packet at most doubleWindow before
-	apart   uint64 // those among them that were captured at another place
-	changes uint64 // packets with another IP ID than the one before
+	copies uint64 // same as a packet at most doubleWindow before
+	apart  uint64 // those among them that were captured at another place
 	// seen are the packets that were there twice or more, three times or more,
 	// and so on; the last are all that came after that.
 	seen   [maxSeen - 1]uint64
-	lastID uint16
 	first  record.FrameRef // of the copies
 	differ Difference      // between those in apart and the packets that they are copies of
 }
 
 func newDoubles() *doubles {
-	return &doubles{recent: make([]doubleSet, minDoubleSets), most: maxDoubleSets, directions: make([]*direction, 8), sample: newSample()}
+	return &doubles{recent: make([]doubleSet, minDoubleSets), most: maxDoubleSets, directions: make([]directionSlot, 16), sample: new(sample), sampleMost: math.MaxUint64}
 }
 
 // sameHash is a hash of all that is the same in the copies of a packet, but for
@@ -147,20 +158,38 @@ func sameHash(way uint64, p *decode.Packet) uint64 {
 	return track.Mix(h, uint64(p.ImmData)|uint64(p.SrcQP)<<32)
 }
 
-// seek says what is to be looked for. same is the packet's sameHash, at where it
-// was captured.
-func (t *doubles) seek(p *track.Packet, same uint64, at *point) sought {
+// approach begins to load what seek needs, and returns the packet's way.
+func (t *doubles) approach(p *track.Packet) (way uint64) {
+	way = p.Way()
+	if p.ID != 0 {
+		way++
+	}
+	t.touched ^= uint32(t.directions[way&uint64(len(t.directions)-1)].way)
+	return way
+}
+
+// seek says what is to be looked for. way is what approach returned, same the
+// packet's sameHash, and at where it was captured.
+func (t *doubles) seek(p *track.Packet, way, same uint64, at *point) sought {
 	hasID := p.ID != 0
 	if !hasID && p.Opcode == decode.OpCNP {
 		return sought{} // all of one queue pair are the same
 	}
-	d := t.direction(p, hasID)
+	d := t.direction(p, hasID, way)
 	if d == nil {
 		t.unplaced++
 		return sought{}
 	}
-	t.touched ^= t.recent[t.set(same)][0].tag
 	return sought{same: same, dir: d, at: at}
+}
+
+// touch begins to load what look needs of packets, for all of them at once.
+func (t *doubles) touch(list []sought) {
+	for i := range list {
+		if p := &list[i]; p.dir != nil {
+			t.touched ^= t.recent[t.set(p.same)][0].tag ^ p.dir.place
+		}
+	}
 }
 
 // set is the number of the set that a packet is in.
@@ -178,7 +207,10 @@ func (t *doubles) look(p *sought, in *track.Packet) copySeen {
 		d.changes++
 		d.lastID = in.ID
 	}
-	t.points.note(p.at)
+	if d.place != p.at.digest {
+		d.place = p.at.digest
+		t.points.note(p.at)
+	}
 	set := &t.recent[t.set(p.same)]
 	tag := uint32(p.same>>32) | 1
 	oldest := &set[0]
@@ -201,7 +233,9 @@ func (t *doubles) look(p *sought, in *track.Packet) copySeen {
 		oldest = t.place(p.same)
 	}
 	*oldest = recentPacket{time: in.Time&^growMask | int64(p.same>>growShift&growMask), tag: tag, place: p.at.digest}
-	t.sample.look(p, in)
+	if p.same <= t.sampleMost {
+		t.sampleMost = t.sample.look(p, in)
+	}
 	return copySeen{}
 }
 
@@ -271,17 +305,13 @@ const (
 
 // direction finds a direction's counters, or a place for them; nil if there is
 // none.
-func (t *doubles) direction(p *track.Packet, hasID bool) *direction {
-	way := p.Way()
-	if hasID {
-		way++
-	}
+func (t *doubles) direction(p *track.Packet, hasID bool, way uint64) *direction {
 	for i := way; ; i++ {
-		d := t.directions[i&uint64(len(t.directions)-1)]
-		if d == nil {
+		s := &t.directions[i&uint64(len(t.directions)-1)]
+		if s.d == nil {
 			return t.newDirection(p, hasID, way)
 		}
-		if d.way == way && d.src == p.Src && d.dst == p.Dst && d.kind == p.Kind && d.hasID == hasID {
+		if d := s.d; s.way == way && d.src == p.Src && d.dst == p.Dst && d.kind == p.Kind && d.hasID == hasID {
 			return d
 		}
 	}
@@ -293,22 +323,22 @@ func (t *doubles) newDirection(p *track.Packet, hasID bool, way uint64) *directi
 	}
 	if t.numDirections++; 2*t.numDirections > len(t.directions) {
 		old := t.directions
-		t.directions = make([]*direction, 2*len(old))
-		for _, d := range old {
-			if d != nil {
-				t.put(d)
+		t.directions = make([]directionSlot, 2*len(old))
+		for _, s := range old {
+			if s.d != nil {
+				t.put(s)
 			}
 		}
 	}
-	d := &direction{src: p.Src, dst: p.Dst, kind: p.Kind, hasID: hasID, way: way}
-	t.put(d)
+	d := &direction{src: p.Src, dst: p.Dst, kind: p.Kind, hasID: hasID}
+	t.put(directionSlot{way, d})
 	return d
 }
 
-func (t *doubles) put(d *direction) {
-	for i := d.way; ; i++ {
-		if at := &t.directions[i&uint64(len(t.directions)-1)]; *at == nil {
-			*at = d
+func (t *doubles) put(s directionSlot) {
+	for i := s.way; ; i++ {
+		if at := &t.directions[i&uint64(len(t.directions)-1)]; at.d == nil {
+			*at = s
 			return
 		}
 	}

@@ -76,9 +76,9 @@ func duplicates(shards []*doubles) Duplicates {
 	for _, t := range shards {
 		r.Unplaced += t.unplaced
 		all.merge(t.sample)
-		for _, d := range t.directions {
-			if d != nil {
-				d.judge(&r)
+		for _, s := range t.directions {
+			if s.d != nil {
+				s.d.judge(&r)
 			}
 		}
 	}

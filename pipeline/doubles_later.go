@@ -30,19 +30,14 @@ type sampledPacket struct {
 // was in it from its first copy on, so none of its copies is missed.
 type sample struct {
 	packets [sampleSize]sampledPacket
-	// most is no less than the highest hash among them, so that most packets
-	// need not be held against the one at their place.
-	most uint64
-	left int // changes until most is computed anew
+	changes int
+	most    uint64 // see look
 }
 
-func newSample() *sample { return &sample{most: math.MaxUint64, left: sampleSize} }
-
-// look notes a packet that is not among the recent ones.
-func (t *sample) look(p *sought, in *track.Packet) {
-	if p.same > t.most {
-		return
-	}
+// look notes a packet that is not among the recent ones. It returns a hash that
+// is no less than the highest in the sample, so that most packets need not be
+// held against the one at their place.
+func (t *sample) look(p *sought, in *track.Packet) (most uint64) {
 	s := &t.packets[p.same%sampleSize]
 	switch {
 	case s.hash == p.same:
@@ -51,23 +46,22 @@ func (t *sample) look(p *sought, in *track.Packet) {
 		}
 	case s.hash == 0 || p.same < s.hash:
 		*s = sampledPacket{hash: p.same, time: in.Time, dir: p.dir, input: in.Input}
-		if t.left--; t.left == 0 {
-			t.shrink()
+		if t.changes%(sampleSize/4) == 0 {
+			t.most = t.highest()
 		}
+		t.changes++
 	}
+	return t.most
 }
 
-// shrink computes most anew.
-func (t *sample) shrink() {
-	t.left, t.most = sampleSize/4, 0
+// highest is the highest hash, and that of a free place is beyond any.
+func (t *sample) highest() (h uint64) {
 	for i := range t.packets {
-		if h := t.packets[i].hash; h == 0 { // a free place takes any
-			t.most = math.MaxUint64
-			return
-		} else if h > t.most {
-			t.most = h
+		if h = max(h, t.packets[i].hash-1); h == math.MaxUint64 {
+			return h
 		}
 	}
+	return h + 1
 }
 
 // merge makes t the sample of the packets of both.

@@ -24,7 +24,7 @@ func (d *Doubles) Add(p *decode.Packet) {
 		return
 	}
 	it := &b.items[0]
-	found := d.s.doubles.seek(&it.Packet, it.same, &b.points[it.point])
+	found := d.s.doubles.seek(&it.Packet, d.s.doubles.approach(&it.Packet), it.same, &b.points[it.point])
 	d.s.doubles.look(&found, &it.Packet)
 }
 

@@ -23,6 +23,7 @@ type shard struct {
 	first  []track.Packet
 	copies []copySeen
 
+	ways   [shardBatch]uint64
 	sought [shardBatch]sought
 	batch  [shardBatch]*track.Packet
 }
@@ -59,9 +60,13 @@ func (s *shard) take(b *block, number int, src capture.Source) error {
 // some takes at most shardBatch packets.
 func (s *shard) some(b *block, list []uint16, src capture.Source) error {
 	for k, i := range list {
-		it := &b.items[i]
-		s.sought[k] = s.doubles.seek(&it.Packet, it.same, &b.points[it.point])
+		s.ways[k] = s.doubles.approach(&b.items[i].Packet)
 	}
+	for k, i := range list {
+		it := &b.items[i]
+		s.sought[k] = s.doubles.seek(&it.Packet, s.ways[k], it.same, &b.points[it.point])
+	}
+	s.doubles.touch(s.sought[:len(list)])
 	n := 0
 	for k, i := range list {
 		it := &b.items[i]

@@ -9,11 +9,11 @@ import (
 
 // With millions of sessions memory is scarcer than time: left alone, the
 // garbage collector lets the heap grow to twice of what is in use. Up to
-// easyMemory it may; from there on to a twelfth more.
+// easyMemory it may; from there on to a sixth more.
 const (
 	easyMemory  = 3 << 28
 	memorySlack = 32 << 20
-	memoryCheck = 50 * time.Millisecond
+	memoryCheck = 20 * time.Millisecond
 )
 
 // keepMemoryClose lets memory follow what is in use until the function that it
@@ -22,25 +22,25 @@ func keepMemoryClose() (stop func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	limit := int64(easyMemory)
-	before := debug.SetMemoryLimit(limit)
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		tick := time.NewTicker(memoryCheck)
 		defer tick.Stop()
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		const usual = 100
+		percent := usual
 		for {
 			select {
 			case <-quit:
-				debug.SetMemoryLimit(before)
+				debug.SetGCPercent(usual)
 				return
 			case <-tick.C:
 			}
 			metrics.Read(live)
-			if used := int64(live[0].Value.Uint64()); used+used/12+memorySlack > limit {
-				limit = used + used/12 + memorySlack
-				debug.SetMemoryLimit(limit)
+			if p := growth(live[0].Value.Uint64()); p != percent {
+				percent = p
+				debug.SetGCPercent(p)
 			}
 		}
 	}()
@@ -48,4 +48,13 @@ func keepMemoryClose() (stop func()) {
 		close(quit)
 		<-ended
 	}
+}
+
+// growth is by how many percent the heap may grow from what is in use.
+func growth(used uint64) int {
+	if 2*used <= easyMemory {
+		return 100
+	}
+	goal := max(easyMemory, used+used/6+memorySlack)
+	return int((goal - used) * 100 / used)
 }

@@ -1,30 +1,43 @@
 package main
 
 import (
-	"math"
 	"runtime"
-	"runtime/debug"
+	"runtime/metrics"
 	"testing"
 	"time"
 )
 
-// TestKeepMemoryClose: the limit is there while the command runs, does not
-// stay behind what is in use, and goes with it.
+func gcPercent() uint64 {
+	s := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
+// TestKeepMemoryClose: while a command runs the heap grows by less the more is
+// in use, and afterwards as ever.
 func TestKeepMemoryClose(t *testing.T) {
 	t.Setenv("GOGC", "")
 	t.Setenv("GOMEMLIMIT", "")
-	before := debug.SetMemoryLimit(-1)
+	before := gcPercent()
 	stop := keepMemoryClose()
-	if got := debug.SetMemoryLimit(-1); got != easyMemory {
-		t.Errorf("the limit is %d", got)
-	}
 	held := make([]byte, easyMemory) // never touched: it counts, and takes no memory
 	runtime.GC()
-	wait(t, func() bool { l := debug.SetMemoryLimit(-1); return l > easyMemory && l < math.MaxInt64 })
+	wait(t, func() bool { return gcPercent() < 25 })
 	runtime.KeepAlive(held)
 	stop()
-	if got := debug.SetMemoryLimit(-1); got != before {
-		t.Errorf("the limit is %d afterwards, %d before", got, before)
+	if got := gcPercent(); got != before {
+		t.Errorf("%d %% afterwards, %d before", got, before)
+	}
+}
+
+// TestGrowth: up to easyMemory twice of what is in use, then just what is left
+// of it, then a sixth.
+func TestGrowth(t *testing.T) {
+	const mega = 1 << 20
+	for used, want := range map[uint64]int{0: 100, mega: 100, 384 * mega: 100, 512 * mega: 50, 640 * mega: 21, 1200 * mega: 19, 12000 * mega: 16} {
+		if got := growth(used); got != want {
+			t.Errorf("%d MiB in use: %d %%, want %d", used/mega, got, want)
+		}
 	}
 }
 

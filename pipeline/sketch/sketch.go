@@ -36,14 +36,15 @@ func Bounds(bucket int) (low, high int64) {
 }
 
 // Histogram is a distribution of durations. The zero value is empty and takes
-// no memory beyond itself; buckets are kept from the lowest used one to the
-// highest.
+// no memory beyond itself, and nor does one whose values are all in one bucket.
 type Histogram struct {
 	Count    uint64
 	Sum      int64 // ns
 	Min, Max int64 // exact; valid where Count is not 0
-	base     uint16
-	buckets  []uint32
+	// Buckets are kept from the lowest used one, base, to the highest; nil where
+	// all values are in base.
+	base    uint16
+	buckets []uint32
 }
 
 // Add counts a duration in nanoseconds.
@@ -52,18 +53,28 @@ func (h *Histogram) Add(ns int64) {
 	if h.Count == 0 {
 		h.Min, h.Max = ns, ns
 	}
-	h.Count++
+	h.add(Bucket(ns), 1)
 	h.Sum += ns
 	h.Min, h.Max = min(h.Min, ns), max(h.Max, ns)
-	h.add(Bucket(ns), 1)
 }
 
-func (h *Histogram) add(bucket int, n uint32) {
-	i := bucket - int(h.base)
-	if len(h.buckets) == 0 {
-		h.base, i = uint16(bucket), 0
-		h.buckets = append(h.buckets, 0)
+// add counts n values in a bucket.
+func (h *Histogram) add(bucket int, n uint64) {
+	switch {
+	case h.Count == 0:
+		h.base = uint16(bucket)
+	case h.buckets != nil || bucket != int(h.base):
+		h.spread(bucket, n)
 	}
+	h.Count += n
+}
+
+// spread counts n values in a bucket where there are several.
+func (h *Histogram) spread(bucket int, n uint64) {
+	if h.buckets == nil {
+		h.buckets = []uint32{full(h.Count)}
+	}
+	i := bucket - int(h.base)
 	if i < 0 {
 		h.buckets = slices.Insert(h.buckets, 0, make([]uint32, -i)...)
 		h.base, i = uint16(bucket), 0
@@ -71,10 +82,11 @@ func (h *Histogram) add(bucket int, n uint32) {
 	for i >= len(h.buckets) {
 		h.buckets = append(h.buckets, 0)
 	}
-	if h.buckets[i] += n; h.buckets[i] < n {
-		h.buckets[i] = math.MaxUint32 // it stays full
-	}
+	h.buckets[i] = full(uint64(h.buckets[i]) + n)
 }
+
+// full is a count as a bucket holds it, which stays full.
+func full(n uint64) uint32 { return uint32(min(n, math.MaxUint32)) }
 
 // Merge adds what o counted.
 func (h *Histogram) Merge(o *Histogram) {
@@ -84,18 +96,18 @@ func (h *Histogram) Merge(o *Histogram) {
 	if h.Count == 0 {
 		h.Min, h.Max = o.Min, o.Max
 	}
-	h.Count += o.Count
+	sum := h.Count + o.Count
+	o.Each(func(bucket int, n uint32) { h.add(bucket, uint64(n)) })
+	h.Count = sum
 	h.Sum += o.Sum
 	h.Min, h.Max = min(h.Min, o.Min), max(h.Max, o.Max)
-	for i, n := range o.buckets {
-		if n > 0 {
-			h.add(int(o.base)+i, n)
-		}
-	}
 }
 
 // Each calls do with each bucket that is not empty, in ascending order.
 func (h *Histogram) Each(do func(bucket int, n uint32)) {
+	if h.buckets == nil && h.Count > 0 {
+		do(int(h.base), full(h.Count))
+	}
 	for i, n := range h.buckets {
 		if n > 0 {
 			do(int(h.base)+i, n)
@@ -111,12 +123,20 @@ func (h *Histogram) Quantile(q float64) int64 {
 	}
 	rank := uint64(math.Ceil(q * float64(h.Count)))
 	rank = min(max(rank, 1), h.Count)
+	if h.buckets == nil {
+		return h.middle(int(h.base))
+	}
 	seen := uint64(0)
 	for i, n := range h.buckets {
 		if seen += uint64(n); seen >= rank {
-			low, high := Bounds(int(h.base) + i)
-			return min(max(low+(high-low)/2, h.Min), h.Max)
+			return h.middle(int(h.base) + i)
 		}
 	}
 	return h.Max
+}
+
+// middle is the middle of a bucket, as far as values are there.
+func (h *Histogram) middle(bucket int) int64 {
+	low, high := Bounds(bucket)
+	return min(max(low+(high-low)/2, h.Min), h.Max)
 }

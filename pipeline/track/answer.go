@@ -78,7 +78,7 @@ func (t *Tracker) cameLate(f *flow, upTo uint32) {
 func (t *Tracker) early(f *flow, p *Packet) {
 	code := p.Syndrome.Code()
 	if code == decode.NakSequence {
-		f.ownStream().recovery().addNak(nakSeen{psn: p.PSN, time: p.Time, frame: p.Ref(), valid: true})
+		t.ownStream(f).recovery().addNak(nakSeen{psn: p.PSN, time: p.Time, frame: p.Ref(), valid: true})
 	}
 	t.emit(f, p, record.Nak{Code: nakNames[min(int(code), len(nakNames)-1)], PSN: p.PSN})
 }
@@ -119,7 +119,7 @@ func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
 	}
 	t.complete(f, p, upTo, false)
 	for len(s.samples) > 0 && psnDiff(s.samples[0].psn, upTo) < 0 {
-		f.latencies().ack.Add(p.Time - s.samples[0].time)
+		t.latencies(f).ack.Add(p.Time - s.samples[0].time)
 		t.cfg.Notes.ackLatency(p, p.Time-s.samples[0].time)
 		s.samples = append(s.samples[:0], s.samples[1:]...)
 	}

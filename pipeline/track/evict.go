@@ -147,7 +147,7 @@ func (t *Tracker) forget(f *flow, lives map[*life]bool) {
 		t.leaveGroup(f)
 		t.settle(f)
 		f.gone = true
-		t.lives[f.key()]++
+		t.lives[f.lifeKey()]++
 	}
 	if m := f.more; m != nil && m.source != nil {
 		if m.source.flows--; m.source.flows == 0 {

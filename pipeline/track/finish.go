@@ -238,21 +238,20 @@ func direction(d *record.Direction, f *flow) {
 	d.Packets, d.WireBytes, d.PayloadBytes, d.GoodputBytes = f.packets, f.bytes, f.payload, f.goodput
 	d.First, d.Last = f.first.time, f.last.time
 	d.Messages = record.Messages{Sent: s.sent, Completed: s.completed}
-	d.Acks = f.acks
-	d.ECN = [4]uint64{f.packets - f.marks[0] - f.marks[1] - f.marks[2], f.marks[0], f.marks[1], f.marks[2]}
-	d.SourcePort = f.port
-	same := f.packets
-	if m := f.more; m != nil {
-		d.PortChanges, d.Truncated = m.portChanges, m.truncated
-		for _, c := range m.dscp {
-			same -= c.Packets
+	d.Acks, d.Truncated = f.acks, f.cut
+	f.eachTOS(func(tos uint8, packets uint64) {
+		d.ECN[tos&3] += packets
+		for i := range d.DSCP {
+			if d.DSCP[i].DSCP == tos>>2 {
+				d.DSCP[i].Packets += packets
+				return
+			}
 		}
-	}
-	if same > 0 {
-		d.DSCP = append(d.DSCP, record.DSCPCount{DSCP: f.dscp, Packets: same})
-	}
+		d.DSCP = append(d.DSCP, record.DSCPCount{DSCP: tos >> 2, Packets: packets})
+	})
+	d.SourcePort = f.port
 	if m := f.more; m != nil {
-		d.DSCP = append(d.DSCP, m.dscp...)
+		d.PortChanges = m.portChanges
 	}
 	d.PeakPackets, d.PeakBytes = uint64(s.peak), s.peakBytes
 	if b := f.trouble; b != nil {

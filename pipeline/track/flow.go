@@ -23,7 +23,7 @@ type flow struct {
 	gone     bool  // closed, or replaced by a new life
 	orphan   bool  // its peer is gone
 	requests bool  // it carries requests
-	dscp     uint8 // of the first packet
+	tos      uint8 // of the first packet
 	strange  uint8 // packets of another service in a row
 	port     uint16
 
@@ -32,22 +32,20 @@ type flow struct {
 	packets, bytes uint64
 	payload        uint64
 	last           frameRef
-	marks          [3]uint64 // packets by ECN codepoint, from ECT(1) on
-	req            *stream   // &noStream where it has sent no request
+	req            *stream // &noStream where it has sent no request
 
 	goodput uint64
 	acks    uint64
+	cut     uint64 // packets whose frame was truncated
 	more    *more
 	trouble *trouble
 	lat     *latencies
 
-	life      *life
-	group     *group // of both addresses, while the peer is not known
-	place     int32  // among the group's flows
-	slot      int32  // among all flows, -1 once it is forgotten
-	firstPort uint16 // by which the group finds it
-	noted     uint32 // its number in Config.Notes
-	first     frameRef
+	life  *life
+	group *group // of both addresses, while the peer is not known
+	slot  int32  // among all flows, -1 once it is forgotten
+	noted uint32 // its number in Config.Notes
+	first frameRef
 }
 
 // frameRef is a record.FrameRef in less memory: the input is below 2^24.
@@ -68,10 +66,15 @@ func (r frameRef) before(o frameRef) bool { return r.ref().Before(o.ref()) }
 
 // more is what few flows have.
 type more struct {
-	dscp        []record.DSCPCount // other than that of the first packet
-	truncated   uint64
+	tos         []tosCount // other than that of the first packet
 	portChanges uint64
 	source      *udSource
+}
+
+// tosCount counts packets with a type of service.
+type tosCount struct {
+	tos     uint8
+	packets uint64
 }
 
 func (f *flow) extra() *more {
@@ -130,6 +133,7 @@ type trouble struct {
 type latencies struct {
 	ack   sketch.Histogram
 	kinds [record.NumMessageKinds]*sketch.Histogram // of messages, nil without one
+	one   sketch.Histogram                          // of the kind that was first
 }
 
 func (f *flow) bad() *trouble {
@@ -139,16 +143,19 @@ func (f *flow) bad() *trouble {
 	return f.trouble
 }
 
-func (f *flow) latencies() *latencies {
+func (t *Tracker) latencies(f *flow) *latencies {
 	if f.lat == nil {
-		f.lat = new(latencies)
+		f.lat = t.slabs.latencies.get()
 	}
 	return f.lat
 }
 
 func (l *latencies) kind(k record.MessageKind) *sketch.Histogram {
 	if l.kinds[k] == nil {
-		l.kinds[k] = new(sketch.Histogram)
+		l.kinds[k] = &l.one
+		if l.one.Count > 0 {
+			l.kinds[k] = new(sketch.Histogram)
+		}
 	}
 	return l.kinds[k]
 }
@@ -159,30 +166,48 @@ func (f *flow) count(p *Packet) {
 	f.bytes += uint64(p.WireLen)
 	f.payload += uint64(p.Payload)
 	f.last = refOf(p)
-	if ecn := p.TOS & 3; ecn != 0 {
-		f.marks[ecn-1]++
-	}
 	if p.SrcPort != f.port {
 		f.port = p.SrcPort
 		f.extra().portChanges++
 	}
 	if p.is(truncated) {
-		f.extra().truncated++
+		f.cut++
 	}
-	if dscp := p.TOS >> 2; dscp != f.dscp {
-		f.extra().countDSCP(dscp)
+	if p.TOS != f.tos {
+		f.extra().countTOS(p.TOS, 1)
 	}
 }
 
-// countDSCP counts a packet whose DSCP is not that of the first.
-func (m *more) countDSCP(dscp uint8) {
-	for i := range m.dscp {
-		if m.dscp[i].DSCP == dscp {
-			m.dscp[i].Packets++
+// countTOS counts packets whose type of service is not that of the first.
+func (m *more) countTOS(tos uint8, n uint64) {
+	for i := range m.tos {
+		if m.tos[i].tos == tos {
+			m.tos[i].packets += n
 			return
 		}
 	}
-	m.dscp = append(m.dscp, record.DSCPCount{DSCP: dscp, Packets: 1})
+	m.tos = append(m.tos, tosCount{tos, n})
+}
+
+// eachTOS calls do with each type of service of f's packets, and how many have
+// it.
+func (f *flow) eachTOS(do func(tos uint8, packets uint64)) {
+	same := f.packets
+	if f.more != nil {
+		for _, c := range f.more.tos {
+			same -= c.packets
+		}
+	}
+	if same > 0 {
+		do(f.tos, same)
+	}
+	if f.more != nil {
+		for _, c := range f.more.tos {
+			if c.packets > 0 {
+				do(c.tos, c.packets)
+			}
+		}
+	}
 }
 
 // noStream is the stream of flows that have sent no request. It is not written
@@ -190,9 +215,10 @@ func (m *more) countDSCP(dscp uint8) {
 var noStream stream
 
 // ownStream gives f a stream of its own, and returns it.
-func (f *flow) ownStream() *stream {
+func (t *Tracker) ownStream(f *flow) *stream {
 	if f.req == &noStream {
-		f.req = new(stream)
+		f.req = t.slabs.streams.get()
+		f.req.messages, f.req.samples = f.req.oneMessage[:0], f.req.oneSample[:0]
 	}
 	return f.req
 }
@@ -248,6 +274,10 @@ type stream struct {
 	owed      []owed
 	answered  int // of owed
 	resp      *responses
+
+	// Room for what most streams have one of at a time.
+	oneMessage [1]message
+	oneSample  [1]sample
 }
 
 // message is a request message that is not completed.

@@ -1,7 +1,7 @@
 package track
 
 import (
-	"slices"
+	"math/bits"
 
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -15,97 +15,122 @@ type groupKey struct {
 	version record.Version
 }
 
+func (k *groupKey) hash() uint64 {
+	return Mix(Mix(k.lo.Hi^k.lo.Lo, bits.RotateLeft64(k.hi.Hi^k.hi.Lo, 32)), uint64(k.vni)|uint64(k.kind)<<32|uint64(k.version)<<40)
+}
+
 // group holds the flows between two addresses that have no peer yet, by
 // direction: from the lower address to the higher, and back.
-type group struct{ lone [2]lone }
-
-// lone are flows without a peer. Where there are many, they are found by what
-// may pair them: their UDP source port, and the PSNs of their requests, in
-// blocks. Most pairs of hosts never have more than a few.
-type lone struct {
-	flows  []*flow
-	ports  map[uint16][]*flow // nil up to fewFlows
-	blocks map[uint32][]*flow
+type group struct {
+	key    groupKey
+	hash   uint64
+	lone   [2]lone
+	next   *group  // with the same hash
+	blocks [2]bool // the flows of a direction are found by blocks of PSNs
 }
 
-// A block is 4,096 PSNs. A flow is in those of its window.
+// lone are flows without a peer, linked by their halls.
+type lone struct {
+	first *flow
+	n     int
+}
+
+// group finds the group of a flow, or begins it.
+func (t *Tracker) group(f *flow) *group {
+	key := f.groupKey()
+	h := key.hash()
+	for g := t.groups[h]; g != nil; g = g.next {
+		if g.key == key {
+			return g
+		}
+	}
+	g := &group{key: key, hash: h, next: t.groups[h]}
+	t.groups[h] = g
+	return g
+}
+
+// enterGroup puts f among the flows without a peer. They are found by what may
+// pair them: their UDP source port, and the PSNs of their requests, in blocks.
+func (t *Tracker) enterGroup(f *flow) {
+	f.group = t.group(f)
+	l := &f.group.lone[f.direction()]
+	h := f.hall
+	if h.next = l.first; h.next != nil {
+		h.next.hall.prev = f
+	}
+	l.first = f
+	l.n++
+	h.atPort = t.seekers.add(f.key(byPort, uint32(f.port)), f)
+}
+
+// leaveGroup takes f out of the flows without a peer.
+func (t *Tracker) leaveGroup(f *flow) {
+	g, h := f.group, f.hall
+	if g == nil {
+		return
+	}
+	f.group = nil
+	l := &g.lone[f.direction()]
+	if h.next != nil {
+		h.next.hall.prev = h.prev
+	}
+	if h.prev != nil {
+		h.prev.hall.next = h.next
+	} else {
+		l.first = h.next
+	}
+	h.next, h.prev = nil, nil
+	l.n--
+	t.seekers.remove(h.atPort)
+	t.leaveBlocks(h, func(uint32) bool { return true })
+	if g.lone[0].n+g.lone[1].n == 0 {
+		t.dropGroup(g)
+	}
+}
+
+func (t *Tracker) dropGroup(g *group) {
+	at := t.groups[g.hash]
+	switch {
+	case at != g:
+		for at.next != g {
+			at = at.next
+		}
+		at.next = g.next
+	case g.next != nil:
+		t.groups[g.hash] = g.next
+	default:
+		delete(t.groups, g.hash)
+	}
+}
+
+// What the flows of a group are found by.
 const (
-	fewFlows  = 8
-	blockBits = 12
-	maxWindow = 1 << 14
+	byPort uint64 = iota << 32
+	byBlock
 )
 
-func (l *lone) add(f *flow) {
-	f.place = int32(len(l.flows))
-	l.flows = append(l.flows, f)
-	if l.ports != nil {
-		l.ports[f.firstPort] = append(l.ports[f.firstPort], f)
-		return
-	}
-	if len(l.flows) > fewFlows {
-		l.ports, l.blocks = map[uint16][]*flow{}, map[uint32][]*flow{}
-		for _, g := range l.flows {
-			l.ports[g.firstPort] = append(l.ports[g.firstPort], g)
-			if h := g.hall; h != nil && h.open {
-				l.eachBlock(h.window.lo, h.window.hi, func(b uint32) { l.blocks[b] = append(l.blocks[b], g) })
-			}
-		}
-	}
+// key is where f is found by a port or a block, and keyOfOthers where the flows
+// the other way are.
+func (f *flow) key(by uint64, value uint32) uint64 { return f.group.keyOf(f.direction(), by, value) }
+
+func (f *flow) keyOfOthers(by uint64, value uint32) uint64 {
+	return f.group.keyOf(1-f.direction(), by, value)
 }
 
-func (l *lone) remove(f *flow) {
-	last := len(l.flows) - 1
-	l.flows[f.place] = l.flows[last]
-	l.flows[f.place].place = f.place
-	l.flows[last] = nil
-	l.flows = l.flows[:last]
-	if l.ports == nil {
-		return
-	}
-	l.ports[f.firstPort] = without(l.ports[f.firstPort], f)
-	if h := f.hall; h != nil && h.open {
-		l.leaveBlocks(f, h.window.lo, h.window.hi)
-	}
+func (g *group) keyOf(direction int, by uint64, value uint32) uint64 {
+	return Mix(g.hash, by|uint64(direction)<<40|uint64(value))
 }
 
-// atPort are the flows that may have a source port, and others.
-func (l *lone) atPort(port uint16) []*flow {
-	if l.ports == nil {
-		return l.flows
-	}
-	return l.ports[port]
-}
-
-// near are the flows whose requests may hold psn, and others.
-func (l *lone) near(psn uint32) []*flow {
-	if l.ports == nil {
-		return l.flows
-	}
-	return l.blocks[psn>>blockBits]
-}
-
-// eachBlock calls do with the blocks of [lo, hi).
-func (l *lone) eachBlock(lo, hi uint32, do func(b uint32)) {
-	end := ((hi - 1) & psnMask) >> blockBits
-	for b := lo >> blockBits; ; b = (b + 1) & (psnMask >> blockBits) {
-		do(b)
-		if b == end {
-			return
-		}
-	}
-}
-
-// leaveBlocks takes f out of the blocks of [lo, hi).
-func (l *lone) leaveBlocks(f *flow, lo, hi uint32) {
-	l.eachBlock(lo, hi, func(b uint32) {
-		if l.blocks[b] = without(l.blocks[b], f); len(l.blocks[b]) == 0 {
-			delete(l.blocks, b)
-		}
-	})
-}
+// A block is 4,096 PSNs. A flow is in those of its window, at most five, whose
+// numbers differ in the lowest bits.
+const (
+	blockBits = 12
+	maxWindow = 1 << 14
+	maxBlocks = 8
+)
 
 // widen takes the requests [lo, hi) into f's window.
-func (l *lone) widen(f *flow, lo, hi uint32) {
+func (t *Tracker) widen(f *flow, lo, hi uint32) {
 	h := f.hall
 	from := h.window.hi
 	switch {
@@ -116,29 +141,63 @@ func (l *lone) widen(f *flow, lo, hi uint32) {
 		return
 	default:
 		h.window.hi = hi
-		if from&(1<<blockBits-1) != 0 { // its block holds f already
-			from = (from | (1<<blockBits - 1)) + 1
+	}
+	cut := psnAdd(hi, -maxWindow&psnMask) &^ (1<<blockBits - 1)
+	if h.window.len() > maxWindow && psnDiff(cut, h.window.lo) > 0 {
+		h.window.lo = cut
+		t.leaveBlocks(h, func(b uint32) bool { return psnDiff(b<<blockBits, cut) < 0 })
+		if psnDiff(from, h.window.lo) < 0 {
+			from = h.window.lo
 		}
 	}
-	if l.ports != nil && psnDiff(hi, from&psnMask) > 0 {
-		l.eachBlock(from&psnMask, hi, func(b uint32) { l.blocks[b] = append(l.blocks[b], f) })
+	if f.group.blocks[f.direction()] {
+		t.enterBlocks(f, from, hi)
 	}
-	if h.window.len() > maxWindow {
-		cut := ((hi - maxWindow) & psnMask) &^ (1<<blockBits - 1)
-		if psnDiff(cut, h.window.lo) > 0 {
-			if l.ports != nil {
-				l.leaveBlocks(f, h.window.lo, cut)
-			}
-			h.window.lo = cut
+}
+
+// findByBlocks lets the flows the other way be found by the PSNs of their
+// requests. Most sessions are paired without.
+func (t *Tracker) findByBlocks(f *flow) {
+	way := 1 - f.direction()
+	if f.group.blocks[way] {
+		return
+	}
+	f.group.blocks[way] = true
+	for g := f.group.lone[way].first; g != nil; g = g.hall.next {
+		if w := g.hall.window; g.hall.open {
+			t.enterBlocks(g, w.lo, w.hi)
 		}
 	}
 }
 
-func without(list []*flow, f *flow) []*flow {
-	if i := slices.Index(list, f); i >= 0 {
-		return slices.Delete(list, i, i+1)
+// enterBlocks lets f be found by the blocks of [lo, hi).
+func (t *Tracker) enterBlocks(f *flow, lo, hi uint32) {
+	h := f.hall
+	if h.blocks == nil {
+		h.blocks = new([maxBlocks]inBlock)
 	}
-	return list
+	end := ((hi - 1) & psnMask) >> blockBits
+	for b := lo >> blockBits; ; b = (b + 1) & (psnMask >> blockBits) {
+		if in := &h.blocks[b%maxBlocks]; in.at == 0 {
+			*in = inBlock{t.seekers.add(f.key(byBlock, b), f), b}
+		}
+		if b == end {
+			return
+		}
+	}
+}
+
+// leaveBlocks lets the flow in h no more be found by the blocks that out says.
+func (t *Tracker) leaveBlocks(h *hall, out func(block uint32) bool) {
+	if h.blocks == nil {
+		return
+	}
+	for i := range h.blocks {
+		if in := &h.blocks[i]; in.at != 0 && out(in.block) {
+			t.seekers.remove(in.at)
+			in.at = 0
+		}
+	}
 }
 
 // lifeKey is a flow whatever its incarnation.
@@ -165,21 +224,22 @@ func (f *flow) groupKey() groupKey {
 	return g
 }
 
-// key is the flow whatever its incarnation.
-func (f *flow) key() lifeKey {
+// lifeKey is the flow whatever its incarnation.
+func (f *flow) lifeKey() lifeKey {
 	return lifeKey{src: f.src, dst: f.dst, qpn: f.qpn, src2: f.srcQP, vni: f.vni, kind: f.kind}
 }
 
 func (t *Tracker) newFlow(p *Packet) *flow {
-	f := &flow{
+	f := t.slabs.flows.get()
+	*f = flow{
 		req: &noStream,
 		src: p.Src, dst: p.Dst, qpn: p.DestQP, srcQP: p.SrcQP, vni: p.VNI, kind: p.Kind,
 		version: p.Version, hasVNI: p.is(hasVNI), ud: p.is(hasDETH), first: refOf(p), port: p.SrcPort,
-		dscp: p.TOS >> 2,
+		tos: p.TOS, life: t.slabs.lives.get(),
 	}
-	f.life = &life{began: f, incarnation: 1}
+	f.life.began, f.life.incarnation = f, 1
 	if len(t.lives) > 0 {
-		f.life.incarnation += t.lives[f.key()]
+		f.life.incarnation += t.lives[f.lifeKey()]
 	}
 	t.makeRoom()
 	t.flows.put(p.hash, f)
@@ -197,34 +257,9 @@ func (t *Tracker) newFlow(p *Packet) *flow {
 		f.extra().source = source
 		return f
 	}
-	g := f.groupKey()
-	if f.group = t.groups[g]; f.group == nil {
-		f.group = new(group)
-		t.groups[g] = f.group
-	}
-	f.firstPort = f.port
-	f.group.lone[f.direction()].add(f)
-	f.hall = &hall{begun: p.Time}
+	f.hall = t.newHall()
+	f.hall.begun = p.Time
+	t.enterGroup(f)
 	t.adoptNew(f)
 	return f
-}
-
-// leaveGroup takes f out of the flows without a peer.
-func (t *Tracker) leaveGroup(f *flow) {
-	if f.group == nil {
-		return
-	}
-	f.group.lone[f.direction()].remove(f)
-	if len(f.group.lone[0].flows)+len(f.group.lone[1].flows) == 0 {
-		delete(t.groups, f.groupKey())
-	}
-	f.group = nil
-}
-
-// others are the flows the other way that have no peer.
-func (f *flow) others() []*flow {
-	if f.group == nil {
-		return nil
-	}
-	return f.group.lone[1-f.direction()].flows
 }

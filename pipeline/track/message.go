@@ -106,7 +106,7 @@ func (t *Tracker) complete(f *flow, p *Packet, upTo uint32, responses bool) {
 		}
 		s.completed++
 		if !m.partial {
-			f.latencies().kind(m.kind).Add(p.Time - m.start)
+			t.latencies(f).kind(m.kind).Add(p.Time - m.start)
 			t.cfg.Notes.messageLatency(p, p.Time-m.start)
 		}
 	}
@@ -133,7 +133,7 @@ func (s *stream) dropSamples(psn uint32) {
 func (t *Tracker) sampleUpTo(f *flow, p *Packet, psn uint32) {
 	s := f.req
 	for len(s.samples) > 0 && psnDiff(s.samples[0].psn, psn) <= 0 {
-		f.latencies().ack.Add(p.Time - s.samples[0].time)
+		t.latencies(f).ack.Add(p.Time - s.samples[0].time)
 		t.cfg.Notes.ackLatency(p, p.Time-s.samples[0].time)
 		s.samples = s.samples[:copy(s.samples, s.samples[1:])]
 	}

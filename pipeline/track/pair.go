@@ -19,6 +19,54 @@ type hall struct {
 	last    uint32 // PSN of the newest answer
 	cands   []candidate
 	wooers  []*flow // flows of which this is a candidate
+
+	// Among the flows of the group without a peer, and what finds it there.
+	next, prev *flow
+	atPort     int32
+	blocks     *[maxBlocks]inBlock // nil where it is in none
+}
+
+// inBlock says where a flow is found by a block of PSNs; at is 0 where it is
+// not.
+type inBlock struct {
+	at    int32
+	block uint32
+}
+
+// newHall is an empty hall, one that was used before if there is one.
+func (t *Tracker) newHall() *hall {
+	n := len(t.halls)
+	if n == 0 {
+		return new(hall)
+	}
+	h := t.halls[n-1]
+	t.halls = t.halls[:n-1]
+	return h
+}
+
+// spareHalls is how many halls are kept for those who come, and sparePackets
+// for how many packets at most each of them has room.
+const (
+	spareHalls   = 1 << 8
+	sparePackets = 8
+)
+
+// spare keeps a hall that nobody is in any more.
+func (t *Tracker) spare(h *hall) {
+	if h == nil || len(t.halls) >= spareHalls {
+		return
+	}
+	packets, cands, wooers := h.packets[:0], h.cands[:0], h.wooers[:0]
+	if cap(packets) > sparePackets {
+		packets = nil
+	}
+	clear(h.cands)
+	clear(h.wooers)
+	if cap(cands) > sparePackets || cap(wooers) > sparePackets {
+		cands, wooers = nil, nil
+	}
+	*h = hall{packets: packets, cands: cands, wooers: wooers}
+	t.halls = append(t.halls, h)
 }
 
 type held struct {
@@ -33,6 +81,9 @@ type candidate struct {
 	hits uint32
 }
 
+// fewHeld is how many packets a hall has room for at first.
+const fewHeld = 2
+
 // The hall's bounds: packets of one flow, and how long in nanoseconds they
 // wait.
 const (
@@ -45,6 +96,9 @@ const (
 // tells.
 func (t *Tracker) hold(f *flow, p *Packet) {
 	h := f.hall
+	if h.packets == nil {
+		h.packets = make([]held, 0, fewHeld)
+	}
 	h.packets = append(h.packets, held{t.seq, *p})
 	t.held++
 	if t.lone(f, p); f.hall == nil {
@@ -67,7 +121,7 @@ func (t *Tracker) lone(f *flow, p *Packet) {
 	op, _ := operationOf(p.Opcode)
 	switch op.class {
 	case classRequest, classOwing:
-		f.group.lone[f.direction()].widen(f, p.PSN, psnAdd(p.PSN, min(f.widthAtMost(p, op), maxWindow)))
+		t.widen(f, p.PSN, psnAdd(p.PSN, min(f.widthAtMost(p, op), maxWindow)))
 	case classAck, classResponse:
 		t.pairByAnswer(f, p)
 	}
@@ -80,20 +134,27 @@ func (t *Tracker) pairByPort(f *flow) bool {
 	if f.port < 0xc000 {
 		return false
 	}
-	for _, g := range f.group.lone[1-f.direction()].atPort(f.port) {
-		if g.port == f.port && cm.PortOfLabel(cm.LabelOfQPNs(f.qpn, g.qpn)) == f.port {
+	for at := t.seekers.first(f.keyOfOthers(byPort, uint32(f.port))); at != 0; at = t.seekers.next(at) {
+		g := t.seekers.entries[at].f
+		if f.mayPair(g) && g.port == f.port && cm.PortOfLabel(cm.LabelOfQPNs(f.qpn, g.qpn)) == f.port {
 			t.pair(f, g, record.PairPort, 0.99)
 			return true
 		}
 	}
-	for _, g := range f.group.lone[1-f.direction()].atPort(cm.PortOfQPN(f.qpn)) {
-		if g.port == cm.PortOfQPN(f.qpn) && cm.PortOfQPN(g.qpn) == f.port {
+	own := cm.PortOfQPN(f.qpn)
+	for at := t.seekers.first(f.keyOfOthers(byPort, uint32(own))); at != 0; at = t.seekers.next(at) {
+		g := t.seekers.entries[at].f
+		if f.mayPair(g) && g.port == own && cm.PortOfQPN(g.qpn) == f.port {
 			t.pair(f, g, record.PairPort, 0.99)
 			return true
 		}
 	}
 	return false
 }
+
+// mayPair says whether g, which was found by a hash, is of f's group and goes
+// the other way.
+func (f *flow) mayPair(g *flow) bool { return g.group == f.group && g.direction() != f.direction() }
 
 // pairByAnswer counts for which flows of requests p can be an answer, and pairs
 // f with the only one that all answers fit.
@@ -103,9 +164,11 @@ func (t *Tracker) pairByAnswer(f *flow, p *Packet) {
 		return
 	}
 	fits := false
-	near := f.group.lone[1-f.direction()].near(p.PSN)
-	for _, g := range near[:min(len(near), maxCands)] {
-		if g.hall == nil || !g.hall.open {
+	t.findByBlocks(f)
+	looked := 0
+	for at := t.seekers.first(f.keyOfOthers(byBlock, p.PSN>>blockBits)); at != 0 && looked < maxCands; at = t.seekers.next(at) {
+		g := t.seekers.entries[at].f
+		if looked++; !f.mayPair(g) {
 			continue
 		}
 		w := g.hall.window
@@ -214,27 +277,25 @@ func (t *Tracker) pair(f, g *flow, method record.PairingMethod, confidence float
 	}
 	b.life = l
 	l.began = a
-	var packets []held
-	for _, x := range []*flow{f, g} {
+	var waiting [2][]held
+	for i, x := range [2]*flow{f, g} {
 		if x.hall != nil {
-			packets = append(packets, x.hall.packets...)
-			t.held -= len(x.hall.packets)
-			x.hall = nil
+			waiting[i] = x.hall.packets
+			t.held -= len(waiting[i])
 		}
 	}
-	slices.SortFunc(packets, func(a, b held) int {
-		if a.seq < b.seq {
-			return -1
+	hf, hg := f.hall, g.hall
+	f.hall, g.hall = nil, nil
+	for len(waiting[0])+len(waiting[1]) > 0 {
+		i, x := 0, f
+		if len(waiting[0]) == 0 || len(waiting[1]) > 0 && waiting[1][0].seq < waiting[0][0].seq {
+			i, x = 1, g
 		}
-		return 1
-	})
-	for i := range packets {
-		x := f
-		if !f.is(&packets[i].p) {
-			x = g
-		}
-		t.process(x, &packets[i].p)
+		t.process(x, &waiting[i][0].p)
+		waiting[i] = waiting[i][1:]
 	}
+	t.spare(hf)
+	t.spare(hg)
 }
 
 // pairTheRest pairs, at the end, what has one candidate each way and nothing
@@ -252,8 +313,9 @@ func (t *Tracker) pairTheRest() {
 		if f.hall == nil || f.group == nil {
 			continue
 		}
-		if others := f.others(); len(others) == 1 && len(others[0].others()) == 1 && f.mayBe(others[0]) {
-			t.pair(f, others[0], record.PairOnly, 0.5)
+		g := f.group
+		if other := g.lone[1-f.direction()].first; g.lone[0].n == 1 && g.lone[1].n == 1 && f.mayBe(other) {
+			t.pair(f, other, record.PairOnly, 0.5)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package track
 
 import (
 	"cmp"
+	"container/heap"
 	"slices"
 
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -14,7 +15,6 @@ import (
 func Records(cfg Config, trackers ...*Tracker) (sessions record.Sessions, events []record.Event, leftOut uint64) {
 	joinSources(trackers)
 	cfg.Notes.finish()
-	var rows []sessionRow
 	n := 0
 	for _, t := range trackers {
 		n += len(t.events)
@@ -35,12 +35,7 @@ func Records(cfg Config, trackers ...*Tracker) (sessions record.Sessions, events
 	for i := range all {
 		events[i] = all[i].record()
 	}
-	lists := make([][]sessionRow, 0, len(trackers))
-	for _, t := range trackers {
-		lists = append(lists, t.rows)
-	}
-	rows = mergeRows(lists)
-	return listOf(rows), events, leftOut
+	return listOf(mergeRows(trackers)), events, leftOut
 }
 
 // joinSources sums up how many destinations a sender of datagrams has.
@@ -71,34 +66,43 @@ func (e *event) record() record.Event {
 	return r
 }
 
-// mergeRows merges lists that are each in the order of sessions.
-func mergeRows(lists [][]sessionRow) []sessionRow {
-	for len(lists) > 1 {
-		half := (len(lists) + 1) / 2
-		for i := range len(lists) / 2 {
-			lists[i] = mergeTwo(lists[i], lists[half+i])
-		}
-		lists = lists[:half]
-	}
-	if len(lists) == 0 {
-		return nil
-	}
-	return lists[0]
+// rowHeap are lists of rows, each in the order of sessions, as a heap by their
+// first rows.
+type rowHeap [][]sessionRow
+
+func (h rowHeap) Len() int           { return len(h) }
+func (h rowHeap) Less(i, j int) bool { return h[i][0].compare(h[j][0]) < 0 }
+func (h rowHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *rowHeap) Push(x any)        { *h = append(*h, x.([]sessionRow)) }
+
+func (h *rowHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
 }
 
-func mergeTwo(a, b []sessionRow) []sessionRow {
-	if len(a) == 0 {
-		return b
-	}
-	out := make([]sessionRow, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if b[0].compare(a[0]) < 0 {
-			out, b = append(out, b[0]), b[1:]
-		} else {
-			out, a = append(out, a[0]), a[1:]
+// mergeRows merges the rows of trackers, which they give away.
+func mergeRows(trackers []*Tracker) []sessionRow {
+	var h rowHeap
+	n := 0
+	for _, t := range trackers {
+		if len(t.rows) > 0 {
+			h = append(h, t.rows)
+			n += len(t.rows)
+			t.rows = nil
 		}
 	}
-	return append(append(out, a...), b...)
+	heap.Init(&h)
+	out := make([]sessionRow, 0, n)
+	for len(h) > 0 {
+		out = append(out, h[0][0])
+		if h[0] = h[0][1:]; len(h[0]) == 0 {
+			heap.Pop(&h)
+		} else {
+			heap.Fix(&h, 0)
+		}
+	}
+	return out
 }
 
 // fewSessions is how many sessions are made at once, and not each when it is

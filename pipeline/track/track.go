@@ -7,6 +7,7 @@
 package track
 
 import (
+	"math"
 	"slices"
 
 	"github.com/rocelens/rocelens/pipeline/cm"
@@ -32,7 +33,10 @@ type Config struct {
 type Tracker struct {
 	cfg         Config
 	flows       table
-	groups      map[groupKey]*group
+	groups      map[uint64]*group // by the hash of their keys
+	seekers     index             // the flows without a peer, by what may pair them
+	halls       []*hall           // that nobody is in
+	slabs       slabs
 	lives       map[lifeKey]uint32
 	conns       map[lifeKey]*connection // by the flows that CM announced
 	byConn      map[*cm.Conn]*connection
@@ -60,7 +64,7 @@ type Tracker struct {
 
 // New returns a Tracker.
 func New(cfg Config) *Tracker {
-	return &Tracker{cfg: cfg, room: cfg.MaxEvents, most: cfg.flows(), groups: map[groupKey]*group{}, lives: map[lifeKey]uint32{}, names: map[string]int{},
+	return &Tracker{cfg: cfg, room: cfg.MaxEvents, most: cfg.flows(), groups: map[uint64]*group{}, seekers: newIndex(), lives: map[lifeKey]uint32{}, names: map[string]int{},
 		conns: map[lifeKey]*connection{}, byConn: map[*cm.Conn]*connection{}, sources: map[sourceKey]*udSource{}}
 }
 
@@ -175,7 +179,7 @@ func (t *Tracker) process(f *flow, p *Packet) {
 	switch op.class {
 	case classRequest, classOwing:
 		f.requests = true
-		f.ownStream()
+		t.ownStream(f)
 		if service == record.UC || service == record.UD {
 			t.unanswered(f, p, op)
 			return
@@ -224,8 +228,8 @@ func (t *Tracker) reborn(f *flow, p *Packet, why string) *flow {
 	f.packets--
 	f.bytes -= uint64(p.WireLen)
 	f.payload -= uint64(p.Payload)
-	if ecn := p.TOS & 3; ecn != 0 {
-		f.marks[ecn-1]--
+	if p.TOS != f.tos {
+		f.extra().countTOS(p.TOS, math.MaxUint64) // one less
 	}
 	t.retire(f, "new_life")
 	g := t.newFlow(p)
@@ -241,7 +245,7 @@ func (t *Tracker) retire(f *flow, why string) {
 	t.flows.remove(f)
 	t.leaveGroup(f)
 	t.settle(f)
-	t.lives[f.key()]++
+	t.lives[f.lifeKey()]++
 	f.gone = true
 	if f.peer != nil {
 		f.peer.orphan = true
@@ -265,6 +269,7 @@ func (t *Tracker) Close(end int64) {
 		t.settle(f)
 	}
 	t.list()
+	t.seekers, t.halls, t.groups = index{}, nil, nil
 	for i := range t.events {
 		if e := &t.events[i]; e.stream != nil {
 			e.settle()
