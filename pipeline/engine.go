@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/pipeline/track"
@@ -31,6 +32,7 @@ type engine struct {
 	free    []*block
 	read    uint64 // blocks
 	reading bool
+	told    time.Time // when Progress was
 	ended   bool   // nothing more is read
 	busy    uint64 // shards that a worker has, a bit each
 	err     error  // why reading ended, nil at the end of the source
@@ -43,7 +45,7 @@ type engine struct {
 const blocksPerWorker = 3
 
 func newEngine(ctx context.Context, src capture.Source, cfg Config) *engine {
-	e := &engine{ctx: ctx, cfg: cfg, src: src}
+	e := &engine{ctx: ctx, cfg: cfg, src: src, told: time.Now()}
 	e.change.L = &e.mu
 	return e
 }
@@ -104,6 +106,7 @@ func (e *engine) next(w *decoding) bool {
 	e.reading = true
 	e.mu.Unlock()
 	err := e.src.ReadBatch(&b.batch)
+	e.progress()
 	e.mu.Lock()
 	e.reading = false
 	e.change.Broadcast()
@@ -126,6 +129,18 @@ func (e *engine) next(w *decoding) bool {
 	e.retire()
 	e.change.Broadcast()
 	return true
+}
+
+// progressEvery is how long nothing is said of progress.
+const progressEvery = 250 * time.Millisecond
+
+// progress is called by the worker that reads, which alone may ask the source.
+func (e *engine) progress() {
+	if e.cfg.Progress == nil || time.Since(e.told) < progressEvery {
+		return
+	}
+	e.told = time.Now()
+	e.cfg.Progress(e.src.Inputs())
 }
 
 // shareEvery is after how many blocks memory is shared out anew.

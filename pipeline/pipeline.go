@@ -33,6 +33,9 @@ type Config struct {
 	// Workers is how many goroutines share the work; at least 1. It changes no
 	// result.
 	Workers int
+	// Progress, if it is not nil, is told a few times a second what was read of
+	// the inputs. It is called by one goroutine at a time.
+	Progress func([]capture.Input)
 }
 
 // DefaultConfig checks ICRCs, takes UDP port 4791 alone as RoCEv2, and has a

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -192,6 +193,17 @@ func TestInterrupted(t *testing.T) {
 	}
 	if want := uint64(3 * len(src.frames)); c.Packets != want {
 		t.Errorf("%d packets counted, %d read before the end", c.Packets, want)
+	}
+}
+
+// TestProgress: it is told now and then, while nobody reads.
+func TestProgress(t *testing.T) {
+	src := &replay{frames: someFrames(t), left: 3, each: func() { time.Sleep(150 * time.Millisecond) }}
+	cfg := pipeline.DefaultConfig()
+	calls := 0
+	cfg.Progress = func([]capture.Input) { calls++ }
+	if _, err := pipeline.Run(context.Background(), src, cfg); err != nil || calls == 0 || calls > 3 {
+		t.Errorf("told %d times, error %v", calls, err)
 	}
 }
 

@@ -105,7 +105,10 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	cfg.Workers = o.workers
 	cfg.Track.MaxMemory = int64(o.maxMemory)
 	defer keepMemoryClose()()
+	told, done := showProgress(o.err)
+	cfg.Progress = told
 	result, err := pipeline.Run(ctx, src, cfg)
+	done()
 	inputs := finish(src, err)
 	findings := finding.Find(&finding.Facts{Inputs: inputs, Result: result})
 	r := report.New(inputs, result, findings, toolVersion())

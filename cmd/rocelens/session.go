@@ -105,7 +105,10 @@ func (o *sessionOptions) run(ctx context.Context) error {
 	cfg.Track.MaxEvents = o.maxEvents
 	cfg.Track.AckTimeout = int64(o.timeout)
 	cfg.Workers = o.workers
+	told, done := showProgress(o.err)
+	cfg.Progress = told
 	result, err := pipeline.Run(ctx, src, cfg)
+	done()
 	inputs := finish(src, err)
 	partial := ctx.Err() != nil
 	if err != nil && !partial && !isDamage(err) {
