@@ -9,6 +9,8 @@ CAPTURE   ?= testdata/captures/loss_before_write_1pct.pcap.zst
 FUZZTIME  ?= 30s
 BENCH     ?= .
 BENCHTIME ?= 1s
+# Further options of bench-compare: -only a, -scale 0.1, -rounds 5, -dir DIR.
+COMPARE   ?=
 # What is built and vetted for other systems by `make lint`.
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 
@@ -25,10 +27,10 @@ SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run build test lint fmt-check vet cross tidy-check golangci race fuzz bench golden cover clean
+.PHONY: help run build test lint fmt-check vet cross tidy-check golangci race fuzz bench bench-compare golden cover clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "  make run CAPTURE=FILE   analyse another capture"
 	@echo "  make fuzz FUZZTIME=5m   fuzz each target for longer"
@@ -84,6 +86,9 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
+
+bench-compare: build ## whole runs beside other programs and a bare loop (10 GB of disk)
+	$(GO) run ./cmd/benchcompare -rocelens $(BIN) $(COMPARE)
 
 # Only packages whose tests know the flag -update can be given it.
 golden: ## rewrite the golden files, for you to read

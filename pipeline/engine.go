@@ -33,11 +33,11 @@ type engine struct {
 	read    uint64 // blocks
 	reading bool
 	told    time.Time // when Progress was
-	ended   bool   // nothing more is read
-	busy    uint64 // shards that a worker has, a bit each
-	err     error  // why reading ended, nil at the end of the source
-	cut     error  // a file was cut while it was read
-	cutAt   uint64 // the block where
+	ended   bool      // nothing more is read
+	busy    uint64    // shards that a worker has, a bit each
+	err     error     // why reading ended, nil at the end of the source
+	cut     error     // a file was cut while it was read
+	cutAt   uint64    // the block where
 }
 
 // blocksPerWorker is how many blocks there are for each worker: one that it is
