@@ -27,7 +27,7 @@ SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run build test lint fmt-check vet cross tidy-check golangci race fuzz bench bench-compare golden cover clean
+.PHONY: help run build test lint fmt-check vet cross tidy-check golangci race fuzz bench bench-compare pgo golden cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -86,6 +86,10 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
+
+# The go command takes the profile by its name.
+pgo: ## measure anew what cmd/rocelens/default.pgo tells the compiler
+	$(GO) test -run '^$$' -bench Scenarios -benchtime 3s -cpuprofile cmd/rocelens/default.pgo -o /dev/null ./pipeline
 
 bench-compare: build ## whole runs beside other programs and a bare loop (10 GB of disk)
 	$(GO) run ./cmd/benchcompare -rocelens $(BIN) $(COMPARE)

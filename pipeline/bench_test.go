@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/scenario"
 )
 
 // benchSizes are the captures that BenchmarkRun makes, 1 KiB of payload a
@@ -60,6 +62,52 @@ func BenchmarkRun(b *testing.B) {
 			b.SetBytes(size)
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(packets), "ns/packet")
 			b.ReportMetric(float64(peak())/1e6, "MB-RssAnon")
+		})
+	}
+}
+
+// BenchmarkScenarios is the same on simulated captures of the kinds that
+// docs/performance.md measures, a tenth of their size. "make pgo" takes its
+// profile.
+func BenchmarkScenarios(b *testing.B) {
+	for _, tc := range []struct {
+		name, scenario string
+		options        scenario.Options
+	}{
+		{"headers", "bulk_write", scenario.Options{Packets: 1_000_000, Snaplen: 128}},
+		{"icrc", "bulk_write", scenario.Options{Packets: 400_000}},
+		{"sessions", "bulk_sessions", scenario.Options{Sessions: 100_000, Packets: 600_000, Snaplen: 128}},
+		{"hosts", "bulk_write", scenario.Options{Sessions: 64, Packets: 1_000_000, Snaplen: 128}},
+		{"loss", "bulk_write", scenario.Options{Packets: 1_000_000, Snaplen: 128, Loss: 0.01}},
+	} {
+		b.Run(tc.name, func(b *testing.B) {
+			sc, err := scenario.Find(tc.scenario)
+			if err != nil {
+				b.Fatal(err)
+			}
+			path := filepath.Join(b.TempDir(), "c.pcap")
+			f, err := os.Create(path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			truth, err := sc.Write(f, tc.options, scenario.Pcap, "")
+			if err := errors.Join(err, f.Close()); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				src, err := capture.Open(path, capture.DefaultConfig())
+				if err != nil {
+					b.Fatal(err)
+				}
+				r, err := pipeline.Run(context.Background(), src, pipeline.DefaultConfig())
+				if err := errors.Join(err, src.Close()); err != nil {
+					b.Fatal(err)
+				}
+				if r.Packets != truth.Frames || r.Sessions.Len() != truth.SessionCount {
+					b.Fatalf("%d of %d packets, %d of %d sessions", r.Packets, truth.Frames, r.Sessions.Len(), truth.SessionCount)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(truth.Frames), "ns/packet")
 		})
 	}
 }

@@ -152,14 +152,15 @@ func (w *decoding) take(b *block) {
 		b.items = slices.Grow(b.items, max(n, capture.BatchFrames))
 	}
 	it := &b.items[:n+1][n]
-	if !it.Read(p) {
+	way, ok := it.Read(p)
+	if !ok {
 		w.counters.Add(p)
 		w.notes.Unread(p)
 		return
 	}
 	b.items = b.items[:n+1]
 	w.counters.add(p)
-	it.same = sameHash(it.Way(), p)
+	it.same = sameHash(way, p)
 	it.icrc, it.status = p.ICRC, p.ICRCStatus
 	it.point = w.point(b)
 	if it.message = cm.Is(p); it.message {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -146,16 +147,20 @@ func newDoubles() *doubles {
 }
 
 // sameHash is a hash of all that is the same in the copies of a packet, but for
-// the addresses, whose hash it is given.
+// the addresses, whose hash it is given. What comes first and what comes then
+// are hashed side by side, which takes less time than one after the other.
 func sameHash(way uint64, p *decode.Packet) uint64 {
-	h := track.Mix(way, uint64(p.IPID)|uint64(p.DstPort)<<16|uint64(p.SrcPort)<<32|uint64(p.Opcode)<<48|uint64(p.PadCount)<<56|uint64(p.AddrKind)<<60)
-	h = track.Mix(h, uint64(p.PSN)|uint64(p.DestQP)<<24|uint64(p.PKey)<<48)
+	const odd = 0xa0761d6478bd642f
+	first := track.Mix(way, uint64(p.IPID)|uint64(p.DstPort)<<16|uint64(p.SrcPort)<<32|uint64(p.Opcode)<<48|uint64(p.PadCount)<<56|uint64(p.AddrKind)<<60)
+	then := (uint64(p.PSN) | uint64(p.DestQP)<<24 | uint64(p.PKey)<<48) * odd
 	if p.ICRCStatus != decode.ICRCUnverifiable {
-		return track.Mix(h, uint64(p.ICRC)|uint64(p.PayloadLen)<<32)
+		then = track.Mix(then, uint64(p.ICRC)|uint64(p.PayloadLen)<<32)
+	} else {
+		then = track.Mix(then, uint64(p.MSN)|uint64(p.Syndrome)<<24|uint64(p.PayloadLen)<<32)
+		headers := (p.VA^p.SwapAdd)*odd ^ bits.RotateLeft64((uint64(p.RKey)|uint64(p.DMALen)<<32)*odd, 32)
+		then ^= track.Mix(headers, uint64(p.ImmData)|uint64(p.SrcQP)<<32)
 	}
-	h = track.Mix(h, uint64(p.MSN)|uint64(p.Syndrome)<<24|uint64(p.PayloadLen)<<32)
-	h = track.Mix(track.Mix(h, p.VA^p.SwapAdd), uint64(p.RKey)|uint64(p.DMALen)<<32)
-	return track.Mix(h, uint64(p.ImmData)|uint64(p.SrcQP)<<32)
+	return track.Mix(first, bits.RotateLeft64(then, 32))
 }
 
 // approach begins to load what seek needs, and returns the packet's way.

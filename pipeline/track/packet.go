@@ -56,11 +56,11 @@ const (
 	hasDETH
 )
 
-// Read takes p over, whatever t was. It returns false for a packet that is of no session: not
+// Read takes p over, whatever t was, and returns its Way. It returns false for a packet that is of no session: not
 // RoCE, or without a readable BTH.
-func (t *Packet) Read(p *decode.Packet) bool {
+func (t *Packet) Read(p *decode.Packet) (way uint64, ok bool) {
 	if !p.RoCE() || p.Has&decode.HasBTH == 0 || p.AddrKind == decode.AddrNone {
-		return false
+		return 0, false
 	}
 	// Field by field, which takes half the time of writing all at once.
 	f := p.Frame
@@ -103,8 +103,9 @@ func (t *Packet) Read(p *decode.Packet) bool {
 		flags |= truncated
 	}
 	t.flags = flags
-	t.Hash()
-	return true
+	way = t.Way()
+	t.hash = flowHash(t, way)
+	return way, true
 }
 
 func (t *Packet) is(flag uint8) bool { return t.flags&flag != 0 }
@@ -116,7 +117,7 @@ func (t *Packet) Ref() record.FrameRef {
 
 // Hash fills in what finds the packet's flow. Read does it too; it is for
 // packets that were made otherwise.
-func (t *Packet) Hash() { t.hash = flowHash(t) }
+func (t *Packet) Hash() { t.hash = flowHash(t, t.Way()) }
 
 // Way is a hash of both addresses, in their order.
 func (t *Packet) Way() uint64 {

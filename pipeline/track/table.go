@@ -12,8 +12,8 @@ func Mix(h, v uint64) uint64 {
 
 // flowHash is the hash of what tells flows apart: addresses, the destination's
 // QPN, the tunnel's VNI, and for UD the source's QPN.
-func flowHash(p *Packet) uint64 {
-	return Mix(p.Way()^uint64(p.SrcQP)<<40, uint64(p.DestQP)|uint64(p.VNI)<<24|uint64(p.flags&(hasVNI|hasDETH))<<48|uint64(p.Kind)<<56|uint64(p.Version)<<60)
+func flowHash(p *Packet, way uint64) uint64 {
+	return Mix(way^uint64(p.SrcQP)<<40, uint64(p.DestQP)|uint64(p.VNI)<<24|uint64(p.flags&(hasVNI|hasDETH))<<48|uint64(p.Kind)<<56|uint64(p.Version)<<60)
 }
 
 // hash is that of the flow's packets.
