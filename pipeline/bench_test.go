@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/capture/capturetest"
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/scenario"
 )
@@ -42,7 +42,7 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(strconv.FormatInt(size/1e6, 10)+"MB", func(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "bench.pcap")
 			packets := writeCapture(b, path, size)
-			peak := watchAnon()
+			peak := capturetest.WatchAnonymous(0)
 			for b.Loop() {
 				src, err := capture.Open(path, capture.DefaultConfig())
 				if err != nil {
@@ -167,43 +167,4 @@ func writeCapture(b *testing.B, path string, size int64) (packets uint64) {
 		b.Fatal(err)
 	}
 	return packets
-}
-
-// watchAnon samples the process's anonymous memory until the function that it
-// returns is called, which returns the peak in bytes; 0 where the system does
-// not tell.
-func watchAnon() (peak func() int64) {
-	done, result := make(chan struct{}), make(chan int64)
-	go func() {
-		var most int64
-		tick := time.NewTicker(10 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			most = max(most, anonMemory())
-			select {
-			case <-tick.C:
-			case <-done:
-				result <- most
-				return
-			}
-		}
-	}()
-	return func() int64 {
-		close(done)
-		return <-result
-	}
-}
-
-func anonMemory() int64 {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for _, l := range bytes.Split(status, []byte("\n")) {
-		if f := bytes.Fields(l); len(f) == 3 && string(f[0]) == "RssAnon:" {
-			kb, _ := strconv.ParseInt(string(f[1]), 10, 64)
-			return kb << 10
-		}
-	}
-	return 0
 }

@@ -6,9 +6,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rocelens/rocelens/capture/capturetest"
 )
 
 // run runs a program to its end, and says what it took.
@@ -20,43 +21,15 @@ func run(args []string) (usage, error) {
 	if err := cmd.Start(); err != nil {
 		return usage{}, err
 	}
-	quit, peak := make(chan struct{}), make(chan int64)
-	go func() {
-		most := int64(0)
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-quit:
-				peak <- most
-				return
-			case <-tick.C:
-				most = max(most, anonymous(cmd.Process.Pid))
-			}
-		}
-	}()
+	peak := capturetest.WatchAnonymous(cmd.Process.Pid)
 	err := cmd.Wait()
 	u := usage{wall: time.Since(began)}
-	close(quit)
-	u.anon = <-peak
+	u.anon = peak()
 	if err != nil {
 		return u, fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, errOut.String())
 	}
 	u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return u, nil
-}
-
-// anonymous is the anonymous memory of a process in bytes, 0 where the system
-// does not say.
-func anonymous(pid int) int64 {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // it may have ended
-	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
-			n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			return n << 10
-		}
-	}
-	return 0
 }
 
 // warm reads a file, so that it is in memory.

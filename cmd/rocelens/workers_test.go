@@ -40,7 +40,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-func generate(t *testing.T, args []string) {
+func generate(t testing.TB, args []string) {
 	t.Helper()
 	var errOut bytes.Buffer
 	if code := run(context.Background(), append([]string{"generate"}, args...), nil, io.Discard, &errOut); code != exitDone {
