@@ -39,6 +39,9 @@ func (t *Tracker) settle(f *flow) {
 	}
 	t.settleCopies(f)
 	s := f.req
+	for s.resp != nil && len(s.resp.jumbled) > 0 {
+		t.completeJumbled(f)
+	}
 	r := s.rec
 	if r == nil {
 		return

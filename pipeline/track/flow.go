@@ -233,15 +233,12 @@ type stream struct {
 	peak      uint32 // most packets outstanding
 	mtu       uint32 // of First and Middle payloads, 0 where unknown
 	longest   uint32 // payload
-	id        uint16 // newest IP ID
-	idSteps   uint16 // how often it rose, at most 255
-	idFalls   uint16 // how often it did not, though the PSN did
+	ids       ids
 	idle      uint8  // how many long pauses with nothing outstanding there were
 	begun     bool
 	heard     bool // an answer was seen
 	hasAcked  bool
 	repeat    bool // this pass began with a step back
-	hasID     bool
 	guessed   bool // the newest READ's width rests on a guessed path MTU
 	selective bool // its requester repairs selectively
 	inMessage bool // the last request seen was not the end of its message
@@ -302,6 +299,7 @@ type sample struct {
 type owed struct {
 	lo, hi   uint32
 	bytes    uint32 // of a READ
+	got      uint32 // responses seen in their order
 	kind     record.MessageKind
 	answered bool
 	again    bool // it was asked for again

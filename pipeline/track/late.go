@@ -5,36 +5,45 @@ import (
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
-// takeID compares the packet's IP ID with the newest one, and says what that
-// makes of a packet that is d PSNs ahead of the position. IDs are usable where
-// they rise with the order in which packets are sent: one that is older with a
-// PSN that is not shows that they do not.
-func (s *stream) takeID(p *Packet, d int32) idAge {
+// ids are the IP IDs of what one end sends.
+type ids struct {
+	newest uint16
+	steps  uint16 // how often it rose, at most 255
+	falls  uint16 // how often it did not, though the PSN did
+	has    bool
+}
+
+// take compares the packet's IP ID with the newest one, and says what that
+// makes of it. behind says that its PSN is behind the position, again that PSNs
+// were gone back to. IDs are usable where they rise with the order in which
+// packets are sent: one that is older with a PSN that is not shows that they do
+// not.
+func (s *ids) take(p *Packet, behind, again bool) idAge {
 	if !p.is(hasID) {
 		return idUnknown
 	}
-	if !s.hasID {
-		s.id, s.hasID = p.ID, true
+	if !s.has {
+		s.newest, s.has = p.ID, true
 		return idUnknown
 	}
-	usable := s.idSteps >= 3 && s.idFalls*8 <= s.idSteps
-	switch step := int16(p.ID - s.id); {
+	usable := s.steps >= 3 && s.falls*8 <= s.steps
+	switch step := int16(p.ID - s.newest); {
 	case step > 0:
-		s.id = p.ID
-		if s.idSteps < 255 {
-			s.idSteps++
-		} else if s.idFalls > 0 {
-			s.idFalls--
+		s.newest = p.ID
+		if s.steps < 255 {
+			s.steps++
+		} else if s.falls > 0 {
+			s.falls--
 		}
 		if usable {
 			return idNewer
 		}
-	case step < 0 && usable && (d < 0 || s.repeat), -nearID < step && step < 0 && d < 0 && s.idSteps > 0 && s.idFalls == 0:
+	case step < 0 && usable && (behind || again), -nearID < step && step < 0 && behind && s.steps > 0 && s.falls == 0:
 		return idOlder
 	default:
-		s.id = p.ID
-		if s.idFalls < 32 {
-			s.idFalls++
+		s.newest = p.ID
+		if s.falls < 32 {
+			s.falls++
 		}
 	}
 	return idUnknown

@@ -2,6 +2,8 @@ package track
 
 import (
 	"slices"
+
+	"github.com/rocelens/rocelens/pipeline/record"
 )
 
 // maxMessages and maxSamples bound what is waited for on one stream.
@@ -95,7 +97,7 @@ func (t *Tracker) complete(f *flow, p *Packet, upTo uint32, responses bool) {
 			}
 			break
 		}
-		if m.done || !m.ended || m.owing && !responses && s.waitsFor(m.lo) {
+		if m.done || !m.ended || m.owing && (!responses && s.waitsFor(m.lo) || s.resp.isJumbled(m.lo)) {
 			continue
 		}
 		m.done = true
@@ -104,17 +106,22 @@ func (t *Tracker) complete(f *flow, p *Packet, upTo uint32, responses bool) {
 			m.done = false
 			continue
 		}
-		s.completed++
-		if !m.partial {
-			t.latencies(f).kind(m.kind).Add(p.Time - m.start)
-			t.cfg.Notes.messageLatency(p, p.Time-m.start)
-		}
+		t.completed(f, m, p.Ref())
 	}
 	for done < len(s.messages) && s.messages[done].done {
 		done++
 	}
 	if done > 0 {
 		s.messages = s.messages[:copy(s.messages, s.messages[done:])]
+	}
+}
+
+// completed counts a message that was completed by what came in a frame.
+func (t *Tracker) completed(f *flow, m *message, by record.FrameRef) {
+	f.req.completed++
+	if !m.partial {
+		t.latencies(f).kind(m.kind).Add(by.Time - m.start)
+		t.cfg.Notes.messageLatency(by, by.Time-m.start)
 	}
 }
 

@@ -276,10 +276,10 @@ func (n *Notes) ackLatency(p *Packet, ns int64) {
 	}
 }
 
-// messageLatency notes that p completed a message.
-func (n *Notes) messageLatency(p *Packet, ns int64) {
+// messageLatency notes that the packet of a frame completed a message.
+func (n *Notes) messageLatency(frame record.FrameRef, ns int64) {
 	if n != nil {
-		e := n.of(p)
+		e := n.at(frame.Input, frame.Number)
 		longest(&e.message, ns, &e.flags, decode.NoteMessageLatency)
 	}
 }

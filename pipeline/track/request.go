@@ -28,7 +28,7 @@ func (t *Tracker) request(f *flow, p *Packet, op *operation) {
 		n = t.readWidth(f, p, op)
 	}
 	d := psnDiff(p.PSN, s.pos)
-	age := s.takeID(p, d)
+	age := s.ids.take(p, d < 0, s.repeat)
 	if s.rec != nil && s.rec.guess.open {
 		if t.settleGuess(f, p, d) {
 			return

@@ -1,6 +1,8 @@
 package track
 
 import (
+	"slices"
+
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
 )
@@ -9,16 +11,29 @@ import (
 type responses struct {
 	begun   bool
 	again   bool   // a READ or an atomic was sent again since the last step back of the responses
+	repeat  bool   // there was a step back of the responses
+	ids     ids
 	from    uint32 // the lowest PSN of those
 	pos     uint32 // one past the last one seen
 	max     uint32 // one past the highest seen
 	missing spans  // jumped over in this pass
 	unseen  spans  // jumped over and in no pass seen
+	paid    spans  // of what was missing, counted as lost
 	time    int64  // of the last one
 	// Responses came late in this pass: [lateLo, lateHi) holds them and what
 	// overtook them.
 	late           bool
 	lateLo, lateHi uint32
+	// jumbled are READs all of which came, in the wrong order.
+	jumbled []jumbled
+}
+
+// jumbled is a READ whose responses the tap has seen in the wrong order. Most
+// requesters drop those beyond a missing one and ask for them again; the READ
+// is complete then, and now if they do not.
+type jumbled struct {
+	lo    uint32
+	frame record.FrameRef // of the response that was the last to come
 }
 
 // maxOwed bounds the READs and atomics that are waited for. Of those that are
@@ -33,6 +48,7 @@ func (s *stream) owe(p *Packet, op *operation, hi uint32, isNew bool) {
 	for i := range s.owed {
 		if psnDiff(s.owed[i].lo, p.PSN) <= 0 && psnDiff(s.owed[i].hi, hi) >= 0 {
 			s.owed[i].again = true
+			s.resp.unjumble(s.owed[i].lo)
 			if psnDiff(s.resp.max, s.owed[i].lo) > 0 || len(s.resp.missing) > 0 {
 				s.resp.askedAgain(p.PSN)
 			}
@@ -134,7 +150,16 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 		t.acknowledge(f, p, p.PSN)
 		return
 	}
+	if p.PSN == psnAdd(s.owed[i].lo, s.owed[i].got) {
+		s.owed[i].got++
+	}
+	age := r.ids.take(p, psnDiff(p.PSN, r.pos) < 0, r.repeat)
 	switch first := s.owedFrom(r.pos); {
+	case age == idOlder: // it moves nothing
+		if r.paid.remove(p.PSN, next) > 0 { // asked for again meanwhile, and taken for lost
+			g.bad().responses.LostBeforeTap--
+		}
+		t.lateResponse(f, p, r.pos)
 	case psnDiff(p.PSN, r.pos) >= 0:
 		if p.PSN != first {
 			t.skipResponses(f, p, first)
@@ -142,7 +167,7 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 			t.lateResponse(f, p, next) // an ACK has overtaken it
 		}
 		r.pos = next
-	case r.again && (p.PSN == r.from || !r.missing.has(p.PSN)): // the responder begins again
+	case r.again && (age == idNewer || p.PSN == r.from || !r.missing.has(p.PSN)): // the responder begins again
 		b := g.bad()
 		for _, m := range r.missing {
 			if psnDiff(m.lo, p.PSN) < 0 {
@@ -150,9 +175,10 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 			}
 			if psnDiff(m.hi, m.lo) > 0 {
 				b.responses.LostBeforeTap += uint64(m.len())
+				r.paid.add(m.lo, m.hi)
 			}
 		}
-		r.missing, r.again, r.late = r.missing[:0], false, false
+		r.missing, r.again, r.late, r.repeat = r.missing[:0], false, false, true
 		r.pos = next
 	case r.unseen.has(p.PSN): // others have overtaken it
 		t.lateResponse(f, p, r.pos)
@@ -165,7 +191,7 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 		if fill {
 			g.goodput += uint64(p.Payload)
 		}
-		if !fill || psnDiff(r.pos, next) == 0 {
+		if (!fill || psnDiff(r.pos, next) == 0) && age != idOlder {
 			g.bad().responses.Retransmitted++
 			t.cfg.Notes.again(p, fill)
 		}
@@ -177,7 +203,7 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 	lo, hi := s.owed[i].lo, s.owed[i].hi
 	t.acknowledge(f, p, lo)
 	t.sampleUpTo(f, p, lo)
-	if next == hi || op.ends() {
+	if next == hi || op.ends() || psnDiff(next, r.pos) < 0 && r.unseen.overlap(lo, hi) == 0 {
 		t.completeOwed(f, p, i)
 	}
 }
@@ -252,6 +278,11 @@ func (t *Tracker) completeOwed(f *flow, p *Packet, i int) {
 	if s.resp.unseen.overlap(o.lo, o.hi) > 0 {
 		return
 	}
+	if psnAdd(o.lo, o.got) == o.hi {
+		s.resp.unjumble(o.lo)
+	} else {
+		s.resp.jumble(o.lo, p)
+	}
 	if !o.answered {
 		s.owed[i].answered = true
 		if s.answered++; s.answered > maxAnswered {
@@ -263,8 +294,43 @@ func (t *Tracker) completeOwed(f *flow, p *Packet, i int) {
 			}
 		}
 	}
+	for len(s.resp.jumbled) > 0 && s.owedAt(s.resp.jumbled[0].lo) < 0 {
+		t.completeJumbled(f)
+	}
 	t.acknowledge(f, p, o.hi)
 	t.complete(f, p, o.hi, true)
+}
+
+// jumble notes that the READ at lo has come in the wrong order, with p as the
+// last.
+func (r *responses) jumble(lo uint32, p *Packet) {
+	if !r.isJumbled(lo) {
+		r.jumbled = append(r.jumbled, jumbled{lo, p.Ref()})
+	}
+}
+
+func (r *responses) isJumbled(lo uint32) bool {
+	return r != nil && len(r.jumbled) > 0 && slices.ContainsFunc(r.jumbled, func(j jumbled) bool { return j.lo == lo })
+}
+
+func (r *responses) unjumble(lo uint32) {
+	if len(r.jumbled) > 0 {
+		r.jumbled = slices.DeleteFunc(r.jumbled, func(j jumbled) bool { return j.lo == lo })
+	}
+}
+
+// completeJumbled takes the oldest READ that came in the wrong order for
+// complete: it was not asked for again.
+func (t *Tracker) completeJumbled(f *flow) {
+	s := f.req
+	j := s.resp.jumbled[0]
+	s.resp.jumbled = s.resp.jumbled[:copy(s.resp.jumbled, s.resp.jumbled[1:])]
+	for i := range s.messages {
+		if m := &s.messages[i]; m.lo == j.lo && m.owing && !m.done {
+			m.done = true
+			t.completed(f, m, j.frame)
+		}
+	}
 }
 
 func (s *stream) dropOwed(i int) {
