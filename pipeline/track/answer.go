@@ -67,10 +67,15 @@ func (t *Tracker) cameLate(f *flow, upTo uint32) {
 	if !n.valid || !n.after || !n.open || n.pass != s.passes || psnDiff(upTo, n.psn) <= 0 {
 		return
 	}
+	t.lateAfterAll(f, n)
+	s.rec.latePass = s.passes + 1
+}
+
+// lateAfterAll takes back the loss behind the tap that a NAK told of.
+func (t *Tracker) lateAfterAll(f *flow, n *nakSeen) {
 	n.after, n.late = false, true
 	t.cfg.Notes.unflag(n.frame, decode.NoteNamesLoss)
 	f.bad().lost.AfterTap--
-	s.rec.latePass = s.passes + 1
 }
 
 // early takes a NAK that comes before any request: the capture began between
@@ -242,7 +247,7 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 		return
 	}
 	r := s.recovery()
-	if r.rnr.valid && r.rnr.psn == p.PSN && r.rnr.pass == s.passes {
+	if r.rnr.valid && r.rnr.psn == p.PSN && (r.rnr.pass == s.passes || p.Time < r.rnr.time+r.rnr.wait) {
 		ev.Refusal = true
 		t.cfg.Notes.flag(p, decode.NoteRefusal)
 		t.emit(f, p, ev)
@@ -253,6 +258,8 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 	}
 	n := nakSeen{psn: p.PSN, pass: s.passes, time: p.Time, frame: p.Ref(), valid: true, open: true}
 	switch last := r.nak(); {
+	case f.tooSoon(p) && (r.latePass == s.passes || r.before.late && psnDiff(p.PSN, r.before.lateLo) >= 0 && psnDiff(p.PSN, r.before.lateHi) < 0):
+		n.late = true // it is about the pass before, in which packets came late
 	case r.latePass == s.passes+1: // it was kept waiting for them, and dropped what came meanwhile
 		n.late = true
 	case r.late && psnDiff(p.PSN, r.lateLo) >= 0 && psnDiff(p.PSN, r.lateHi) < 0:
@@ -272,9 +279,7 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 		if !r.missing.has(p.PSN) && r.gap != 0 && r.missing.overlap(s.pass, p.PSN) > 0 {
 			break // seen beyond an open gap
 		}
-		n.after = true
-		t.cfg.Notes.flag(p, decode.NoteNamesLoss)
-		f.bad().lost.AfterTap++
+		t.namesLoss(f, p, &n)
 	}
 	r.addNak(n)
 	if r.sign == 0 {
@@ -284,6 +289,19 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 		ev.Detect = &detect
 	}
 	t.emit(f, p, ev)
+}
+
+// tooSoon says whether p comes sooner after the step back than any answer to
+// what has been sent since.
+func (f *flow) tooSoon(p *Packet) bool {
+	return f.req.repeat && f.lat != nil && f.lat.ack.Count > 0 && p.Time-f.req.rec.last.last < f.lat.ack.Min
+}
+
+// namesLoss takes what a NAK names for lost behind the tap.
+func (t *Tracker) namesLoss(f *flow, p *Packet, n *nakSeen) {
+	n.after = true
+	t.cfg.Notes.flag(p, decode.NoteNamesLoss)
+	f.bad().lost.AfterTap++
 }
 
 // seenInPass says whether the tap saw psn in the pass that is under way.

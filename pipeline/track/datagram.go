@@ -19,6 +19,22 @@ type sourceKey struct {
 	vni  uint32
 }
 
+// maxEarly is how long after the first packet of a flow, in nanoseconds, one
+// that was sent before it can come where IP IDs do not tell.
+const maxEarly = 1_000_000
+
+// sentBefore notes a packet below the first PSN of the capture, if it is one
+// that was overtaken at its beginning: nothing is sent again here, but a QP can
+// begin anew.
+func (f *flow) sentBefore(p *Packet, age idAge) bool {
+	s := f.req
+	first := psnDiff(p.PSN, s.start) < 0
+	if !first && !s.rec.early.has(p.PSN) || psnDiff(s.start, p.PSN) > newLifeJump || age == idNewer || age == idUnknown && p.Time-f.first.time > maxEarly {
+		return false
+	}
+	return s.fills(p.PSN, psnAdd(p.PSN, 1))
+}
+
 // unanswered follows a request of a service without acknowledgements, UC or
 // UD: what is missing is missing, and whether the network or the mirror lost
 // it can't be told.
@@ -36,15 +52,23 @@ func (t *Tracker) unanswered(f *flow, p *Packet, op *operation) {
 		s.begin(p)
 	}
 	d := psnDiff(p.PSN, s.pos)
+	age := s.ids.take(p, d < 0, false)
 	if (d > newLifeJump || d < -newLifeJump) && op.begins() {
 		s.begin(p) // begun anew: nothing says what lies between
+		if s.rec != nil {
+			s.rec.early = nil
+		}
 		d = 0
 	}
 	if d < 0 {
 		t.cfg.Notes.judge(p, decode.VerdictOther)
 		b := f.bad()
-		if s.recovery().unseen.remove(p.PSN, psnAdd(p.PSN, 1)) > 0 {
+		r := s.recovery()
+		lost := r.unseen.remove(p.PSN, psnAdd(p.PSN, 1)) > 0
+		if lost {
 			b.lost.BeforeTap--
+		}
+		if lost || f.sentBefore(p, age) {
 			b.reordered++
 			if op.begins() {
 				s.sent[op.kind]++

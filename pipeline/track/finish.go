@@ -70,7 +70,7 @@ func (t *Tracker) gaveUp(f *flow) {
 	s := f.req
 	r := s.rec
 	l := &r.last
-	if l.n < 2 || l.spacing == 0 || 2*(t.now-s.last) < 5*l.spacing {
+	if l.n < 2 || l.spacing == 0 || 2*(t.now-s.last) < 5*l.spacing || s.allAnswered() {
 		return
 	}
 	x := record.RetryExhausted{
@@ -84,6 +84,11 @@ func (t *Tracker) gaveUp(f *flow) {
 	}
 	t.emitAt(f, f.last.ref(), record.Failed{Why: why})
 	f.life.state, f.life.failed = record.StateFailed, f
+}
+
+// allAnswered says whether nothing is outstanding, as far as the tap knows.
+func (s *stream) allAnswered() bool {
+	return s.hasAcked && psnDiff(s.acked, s.max) >= 0 && s.answered == len(s.owed)
 }
 
 // name gives the session of f its name. Where no two sessions can have the

@@ -234,7 +234,7 @@ type stream struct {
 	mtu       uint32 // of First and Middle payloads, 0 where unknown
 	longest   uint32 // payload
 	ids       ids
-	idle      uint8  // how many long pauses with nothing outstanding there were
+	idle      uint8 // how many long pauses with nothing outstanding there were
 	begun     bool
 	heard     bool // an answer was seen
 	hasAcked  bool

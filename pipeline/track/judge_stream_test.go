@@ -1,6 +1,7 @@
 package track_test
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -92,8 +93,10 @@ func judgeMessages(c *complaints, st *scenario.StreamTruth, f *stream) {
 func judgeNaks(c *complaints, st *scenario.StreamTruth, f *stream) {
 	var naks [5]uint64
 	var rnr, refusals uint64
-	refused := make(map[uint32]bool) // by an RNR NAK that was captured
-	for _, n := range st.NAKs {
+	refused := make(map[uint32]bool) // by an RNR NAK that was captured before
+	list := slices.Clone(st.NAKs)    // they may have overtaken one another
+	slices.SortFunc(list, func(a, b *scenario.NAK) int { return cmp.Compare(a.Frame, b.Frame) })
+	for _, n := range list {
 		switch {
 		case n.Frame == 0:
 		case n.Timer != 0:

@@ -26,7 +26,7 @@ func (s *ids) take(p *Packet, behind, again bool) idAge {
 		s.newest, s.has = p.ID, true
 		return idUnknown
 	}
-	usable := s.steps >= 3 && s.falls*8 <= s.steps
+	usable := s.rise()
 	switch step := int16(p.ID - s.newest); {
 	case step > 0:
 		s.newest = p.ID
@@ -48,6 +48,9 @@ func (s *ids) take(p *Packet, behind, again bool) idAge {
 	}
 	return idUnknown
 }
+
+// rise says whether they rise with the order in which packets are sent.
+func (s *ids) rise() bool { return s.steps >= 3 && s.falls*8 <= s.steps }
 
 // nearID is how much older an IP ID can be to be believed before it is known
 // whether IP IDs rise.
@@ -165,6 +168,19 @@ func (t *Tracker) settleLate(f *flow) {
 	}
 }
 
+// notLeftOut takes back that the newest try repaired selectively: what it seemed
+// to leave out came late.
+func (t *Tracker) notLeftOut(f *flow) {
+	r := f.req.rec
+	r.lead.jump = false
+	if y := r.jumped; y != nil && y.Mode == record.Selective && len(r.soft) == 0 {
+		b := f.bad()
+		b.modes[record.Selective]--
+		b.modes[record.GoBackN]++
+		y.Mode = record.GoBackN
+	}
+}
+
 // lateOriginal takes a packet that others overtook.
 func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
 	s := f.req
@@ -178,14 +194,25 @@ func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
 	if r.gap == 0 {
 		late = 0
 	}
-	r.missing.remove(p.PSN, hi)
-	r.gone.drop(p.PSN, hi)
-	if r.paid.remove(p.PSN, hi) > 0 { // sent again meanwhile, and taken for lost
-		b.lost.BeforeTap--
-		if r.episode != nil && r.episode.Lost > 0 {
-			r.episode.Lost--
+	id := p.ID
+	if psnDiff(p.PSN, s.pass) >= 0 && psnDiff(p.PSN, r.first) < 0 { // this pass began with it, but for the tap
+		id = r.began
+	}
+	if guessed || !r.repeats || !s.ids.rise() || int16(id-r.began) >= 0 { // else it is of a pass before this one
+		r.missing.remove(p.PSN, hi)
+		if r.soft.remove(p.PSN, hi) > 0 {
+			t.notLeftOut(f)
+		}
+	} else if n := r.nak(); n.valid && n.after && n.pass == s.passes && n.psn == p.PSN {
+		t.lateAfterAll(f, n) // it was drawn by the pass of p
+	}
+	if n := r.paid.dropLate(p.PSN, hi, id); n > 0 { // sent again meanwhile, and taken for lost
+		b.lost.BeforeTap -= n
+		if r.episode != nil {
+			r.episode.Lost -= min(r.episode.Lost, n)
 		}
 	}
+	t.lostBefore(f, p, r.gone.takeLate(p.PSN, hi, s.passes, id, &r.paid))
 	s.left = unknownLeft
 	if psnDiff(p.PSN, s.max) >= 0 { // of the pass before, and the highest of it
 		r.unseen.add(s.max, hi)

@@ -12,7 +12,10 @@ type recovery struct {
 	unseen  spans // below the maximum, and in no pass seen
 	early   spans // likewise, below the first PSN of the capture
 	gone    goneList
-	paid    spans // of what was gone, counted as lost
+	paid    goneList // of what was gone, counted as lost
+	began   uint16   // the IP ID of the first packet seen of this pass, with repeats
+	first   uint32   // its PSN
+	repeats bool     // there was a step back
 
 	before passBefore
 	gap    int64 // when the oldest hole of this pass was opened, 0 without one
@@ -38,6 +41,7 @@ type recovery struct {
 
 	try     *record.Try
 	tryMax  uint32
+	jumped  *record.Try // the newest that ended in a jump to the old maximum
 	lead    tryLead
 	noted   uint32 // the number of try in Config.Notes
 	episode *record.Episode
@@ -83,6 +87,9 @@ type passBefore struct {
 	lo, hi  uint32
 	missing spans
 	valid   bool
+	// Packets came late in it, as in recovery.
+	late           bool
+	lateLo, lateHi uint32
 }
 
 // has says whether the tap saw psn in that pass.

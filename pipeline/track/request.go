@@ -179,22 +179,7 @@ func (t *Tracker) again(f *flow, p *Packet, op *operation, n uint32) {
 		b.retransmitted.Repeats++
 		t.cfg.Notes.again(p, false)
 	}
-	if lost := r.gone.take(p.PSN, hi, s.passes); lost > 0 {
-		b.lost.BeforeTap += lost
-		r.paid.add(p.PSN, hi)
-		if r.try != nil {
-			r.try.LostBefore += lost
-		}
-		if r.episode != nil {
-			r.episode.Lost += lost
-		}
-		for range lost {
-			if i := indexOf(r.corrupt, p.PSN); i >= 0 {
-				b.lost.Corrupt++
-				r.corrupt = append(r.corrupt[:i], r.corrupt[i+1:]...)
-			}
-		}
-	}
+	t.lostBefore(f, p, r.gone.take(p.PSN, hi, s.passes, &r.paid))
 	wasted := r.before.has(p.PSN)
 	t.cfg.Notes.resent(s, p, wasted)
 	if wasted {
@@ -207,6 +192,27 @@ func (t *Tracker) again(f *flow, p *Packet, op *operation, n uint32) {
 		if wasted {
 			r.try.Wasted.Packets++
 			r.try.Wasted.Bytes += uint64(p.Payload)
+		}
+	}
+}
+
+// lostBefore counts losses ahead of the tap, which p repairs.
+func (t *Tracker) lostBefore(f *flow, p *Packet, lost uint64) {
+	if lost == 0 {
+		return
+	}
+	r, b := f.req.rec, f.bad()
+	b.lost.BeforeTap += lost
+	if r.try != nil {
+		r.try.LostBefore += lost
+	}
+	if r.episode != nil {
+		r.episode.Lost += lost
+	}
+	for range lost {
+		if i := indexOf(r.corrupt, p.PSN); i >= 0 {
+			b.lost.Corrupt++
+			r.corrupt = append(r.corrupt[:i], r.corrupt[i+1:]...)
 		}
 	}
 }

@@ -10,13 +10,14 @@ import (
 // responses is the sequence of READ and atomic responses that answer a stream.
 type responses struct {
 	begun   bool
-	again   bool   // a READ or an atomic was sent again since the last step back of the responses
-	repeat  bool   // there was a step back of the responses
+	again   bool // a READ or an atomic was sent again since the last step back of the responses
+	repeat  bool // there was a step back of the responses
 	ids     ids
 	from    uint32 // the lowest PSN of those
 	pos     uint32 // one past the last one seen
 	max     uint32 // one past the highest seen
 	missing spans  // jumped over in this pass
+	doubt   spans  // of them, those of READs and atomics that were repeated, none of whose responses was seen: the request may be what is missing
 	unseen  spans  // jumped over and in no pass seen
 	paid    spans  // of what was missing, counted as lost
 	time    int64  // of the last one
@@ -110,7 +111,7 @@ func (s *stream) owedFrom(psn uint32) uint32 {
 
 // eachOwed calls do with the parts of [lo, hi) that are owed, but for those of
 // which the answer was seen and that were asked for once.
-func (s *stream) eachOwed(lo, hi uint32, do func(lo, hi uint32)) {
+func (s *stream) eachOwed(lo, hi uint32, do func(o *owed, lo, hi uint32)) {
 	for i := range s.owed {
 		a, b := s.owed[i].lo, s.owed[i].hi
 		if psnDiff(a, lo) < 0 {
@@ -120,7 +121,7 @@ func (s *stream) eachOwed(lo, hi uint32, do func(lo, hi uint32)) {
 			b = hi
 		}
 		if (!s.owed[i].answered || s.owed[i].again) && psnDiff(b, a) > 0 {
-			do(a, b)
+			do(&s.owed[i], a, b)
 		}
 	}
 }
@@ -174,11 +175,14 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 				m.lo = p.PSN
 			}
 			if psnDiff(m.hi, m.lo) > 0 {
-				b.responses.LostBeforeTap += uint64(m.len())
+				b.responses.LostBeforeTap += uint64(m.len() - r.doubt.overlap(m.lo, m.hi))
 				r.paid.add(m.lo, m.hi)
 			}
 		}
-		r.missing, r.again, r.late, r.repeat = r.missing[:0], false, false, true
+		for _, m := range r.doubt {
+			r.paid.remove(m.lo, m.hi)
+		}
+		r.missing, r.doubt, r.again, r.late, r.repeat = r.missing[:0], r.doubt[:0], false, false, true
 		r.pos = next
 	case r.unseen.has(p.PSN): // others have overtaken it
 		t.lateResponse(f, p, r.pos)
@@ -234,8 +238,13 @@ func (t *Tracker) unseenRead(f *flow, p *Packet, op *operation) {
 func (t *Tracker) skipResponses(f *flow, p *Packet, first uint32) {
 	s := f.req
 	r := s.resp
-	s.eachOwed(first, p.PSN, func(lo, hi uint32) {
+	s.eachOwed(first, p.PSN, func(o *owed, lo, hi uint32) {
 		r.missing.add(lo, hi)
+		// Of a request for what it has done already, a responder misses
+		// nothing.
+		if o.again && hi == o.hi && (lo == o.lo || lo == r.from) && s.hasAcked && psnDiff(s.acked, o.lo) > 0 {
+			r.doubt.add(lo, hi)
+		}
 		if psnDiff(hi, r.max) > 0 {
 			if psnDiff(lo, r.max) < 0 {
 				lo = r.max
@@ -376,10 +385,15 @@ func (t *Tracker) responsesGone(f *flow, p *Packet, op *operation) (gone goneRes
 		return gone
 	}
 	for _, m := range r.missing {
-		if psnDiff(m.hi, p.PSN) > 0 && s.owedAt(m.lo) >= 0 {
+		if psnDiff(m.hi, p.PSN) > 0 && s.owedAt(m.lo) >= 0 && r.doubt.overlap(m.lo, m.hi) < m.len() {
 			gone.before = true
 			return gone
 		}
+	}
+	if r.doubt.has(p.PSN) {
+		gone.after = 1 // the request or a response, one of them
+		f.bad().lost.AfterTap++
+		return gone
 	}
 	switch i := s.owedAt(p.PSN); {
 	case i >= 0 && p.PSN != s.owed[i].lo && p.PSN == r.max && f.peer != nil && f.silentFor(p):

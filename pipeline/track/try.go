@@ -31,7 +31,9 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 
 	from := s.trueStart(p)
 	try := &record.Try{PSN: from, From: s.pos, Max: s.max, Silence: p.Time - s.last, Opcode: p.Opcode.String()}
-	lost := s.lostFrom(from)
+	sent := idRange{from: r.began, to: p.ID, open: !r.repeats, known: s.ids.rise()}
+	r.began, r.first, r.repeats = p.ID, p.PSN, true
+	lost := s.lostFrom(from, sent)
 	nak := r.nak()
 	why := t.cause(f, p, op, from)
 	try.Cause, try.React, try.HasReact = why.cause, why.react, why.has
@@ -56,7 +58,9 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	}
 
 	// The pass that ends.
-	r.before, r.missing = passBefore{lo: s.pass, hi: s.pos, missing: r.missing, valid: true}, r.before.missing[:0]
+	r.before, r.missing = passBefore{
+		lo: s.pass, hi: s.pos, missing: r.missing, valid: true, late: r.late, lateLo: r.lateLo, lateHi: r.lateHi,
+	}, r.before.missing[:0]
 	for _, m := range r.soft {
 		r.before.missing.add(m.lo, m.hi)
 	}
@@ -141,8 +145,8 @@ func (l *lastTries) note(p *Packet, psn uint32, rnr bool) {
 
 // lostFrom moves what was missing in the ending pass from psn on to what is
 // gone, and says whether there was any, or psn itself is gone since an earlier
-// pass.
-func (s *stream) lostFrom(psn uint32) bool {
+// pass. sent is when the packets of the ending pass were.
+func (s *stream) lostFrom(psn uint32, sent idRange) bool {
 	r := s.rec
 	any := r.gone.has(psn)
 	take := func(m span, soft bool) {
@@ -153,7 +157,7 @@ func (s *stream) lostFrom(psn uint32) bool {
 			m.lo = psn
 		}
 		any = true
-		r.gone.add(m, soft)
+		r.gone.add(gone{span: m, soft: soft, sent: sent})
 	}
 	for _, m := range r.missing {
 		take(m, false)
@@ -253,6 +257,7 @@ func (t *Tracker) caughtUp(f *flow, p *Packet) {
 		// The rest was acknowledged before it was sent again.
 	case r.lead.jump:
 		mode = record.Selective
+		r.jumped = r.try
 	case r.lead.whole:
 		mode = record.GoBack0
 	}
