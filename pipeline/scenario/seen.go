@@ -97,6 +97,7 @@ func (st *stream) seenRequest(p *packet) {
 		} else {
 			t.markOld(p)
 		}
+		t.max = max(t.max, p.psn+p.psns) // it moves no position, and is seen all the same
 		return
 	}
 	t.order = p.order

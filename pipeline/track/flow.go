@@ -234,6 +234,7 @@ type stream struct {
 	mtu       uint32 // of First and Middle payloads, 0 where unknown
 	longest   uint32 // payload
 	ids       ids
+	notMTU    uint8 // path MTUs that the widths of READs exclude, a bit for each of mtus
 	idle      uint8 // how many long pauses with nothing outstanding there were
 	begun     bool
 	heard     bool // an answer was seen

@@ -49,6 +49,9 @@ func (s *ids) take(p *Packet, behind, again bool) idAge {
 	return idUnknown
 }
 
+// late takes back that IDs fell with n packets, which came late.
+func (s *ids) late(n int) { s.falls -= min(s.falls, uint16(n)) }
+
 // rise says whether they rise with the order in which packets are sent.
 func (s *ids) rise() bool { return s.steps >= 3 && s.falls*8 <= s.steps }
 
@@ -161,6 +164,7 @@ func (t *Tracker) settleLate(f *flow) {
 		return
 	}
 	g.open = false
+	f.req.ids.late(len(g.list))
 	for i := range g.list {
 		q := &g.list[i]
 		op, _ := operationOf(q.Opcode)

@@ -24,13 +24,94 @@ func (f *flow) knownMTU() uint32 {
 	return m
 }
 
-// pathMTU is the path MTU, or a guess: no packet is longer, in either
-// direction.
+// pathMTU is the path MTU, or a guess: of those that it may be that of a port of
+// 1,500 bytes, else the next larger one.
 func (f *flow) pathMTU() uint32 {
 	if m := f.knownMTU(); m != 0 {
 		return m
 	}
+	below := uint32(0)
+	for i, m := range mtus {
+		switch {
+		case !f.mayHave(i):
+		case m >= defaultMTU:
+			return m
+		default:
+			below = m
+		}
+	}
+	if below != 0 {
+		return below
+	}
 	return mtuFor(max(defaultMTU, f.longest()))
+}
+
+// mayHave says whether nothing is against a path MTU: no packet is longer, in
+// either direction, and READs take as many PSNs.
+func (f *flow) mayHave(i int) bool {
+	not := f.req.notMTU
+	if g := f.peer; g != nil {
+		not |= g.req.notMTU
+	}
+	return not>>i&1 == 0 && mtus[i] >= f.longest()
+}
+
+// sameWidth says whether a READ takes as many PSNs whatever the path MTU is.
+func (f *flow) sameWidth(bytes uint32) bool {
+	n := packetsOf(bytes, f.pathMTU())
+	for i, m := range mtus {
+		if f.mayHave(i) && packetsOf(bytes, m) != n {
+			return false
+		}
+	}
+	return true
+}
+
+// learnWidth takes how many PSNs the READ of an index of owed turned out to
+// take.
+func (f *flow) learnWidth(i int, took uint32) {
+	s := f.req
+	o := &s.owed[i]
+	var fit, n uint32
+	var not uint8
+	for j, m := range mtus {
+		switch {
+		case packetsOf(o.bytes, m) != took:
+			not |= 1 << j
+		case f.mayHave(j):
+			fit = m
+			n++
+		}
+	}
+	if n == 0 {
+		return // something is missing behind it
+	}
+	s.notMTU |= not
+	if n == 1 {
+		s.learnMTU(fit)
+	} else {
+		s.widen(o, took)
+	}
+	if i == len(s.owed)-1 {
+		s.guessed = false
+	}
+}
+
+// widen sets how many PSNs a READ takes.
+func (s *stream) widen(o *owed, took uint32) {
+	old := o.hi
+	o.hi = psnAdd(o.lo, took)
+	for j := range s.messages {
+		if m := &s.messages[j]; m.owing && m.lo == o.lo {
+			m.hi = o.hi
+		}
+	}
+	if s.pos == old {
+		s.pos = o.hi
+	}
+	if s.max == old {
+		s.max = o.hi
+	}
 }
 
 // longest is the longest payload seen in either direction.
@@ -60,22 +141,14 @@ func packetsOf(bytes, mtu uint32) uint32 {
 func (t *Tracker) readWidth(f *flow, p *Packet, op *operation) uint32 {
 	s := f.req
 	if s.guessed && len(s.owed) > 0 {
-		o := &s.owed[len(s.owed)-1]
-		if took := psnDiff(p.PSN, o.lo); took > 0 && p.PSN != s.pos {
-			for _, m := range mtus {
-				if m >= f.longest() && packetsOf(o.bytes, m) == uint32(took) {
-					s.learnMTU(m)
-					break
-				}
-			}
-		} else if p.PSN == s.pos && o.bytes > defaultMTU {
-			s.readMTU, s.guessed = f.pathMTU(), false
+		if i := len(s.owed) - 1; psnDiff(p.PSN, s.owed[i].lo) > 0 {
+			f.learnWidth(i, uint32(psnDiff(p.PSN, s.owed[i].lo)))
 		}
 	}
 	if op.class != classOwing || op.kind != record.Read {
 		return 1
 	}
-	if f.knownMTU() == 0 && p.DMALen > mtus[0] {
+	if f.knownMTU() == 0 && !f.sameWidth(p.DMALen) {
 		s.guessed = true
 	}
 	return packetsOf(p.DMALen, f.pathMTU())
@@ -97,19 +170,7 @@ func (s *stream) learnMTU(mtu uint32) {
 		if o.kind != record.Read {
 			continue
 		}
-		old := o.hi
-		o.hi = psnAdd(o.lo, packetsOf(o.bytes, mtu))
-		for j := range s.messages {
-			if m := &s.messages[j]; m.owing && m.lo == o.lo {
-				m.hi = o.hi
-			}
-		}
-		if s.pos == old {
-			s.pos = o.hi
-		}
-		if s.max == old {
-			s.max = o.hi
-		}
+		s.widen(o, packetsOf(o.bytes, mtu))
 	}
 }
 

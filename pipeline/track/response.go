@@ -135,6 +135,10 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 	next := psnAdd(p.PSN, 1)
 	r := s.resp
 	i := s.owedAt(p.PSN)
+	if i >= 0 && op.kind == record.Read && op.part == partOnly && s.owed[i].kind == record.Read && p.PSN == s.owed[i].lo &&
+		p.Payload == s.owed[i].bytes && p.Payload > mtus[0] && f.knownMTU() == 0 {
+		f.learnWidth(i, 1)
+	}
 	t.conformResponse(g, f, p, op, i)
 	if r == nil || i < 0 {
 		if psnDiff(p.PSN, s.max) >= 0 || s.rec != nil && s.rec.unseen.has(p.PSN) {
