@@ -47,6 +47,9 @@ func (s *simulation) hop(p *packet, where Where, due int64, arrive func(*packet)
 			due += int64(f.Delay)
 			s.note(p, where, &p.sess.streams[p.stream].truth.Reorders)
 		case MarkCE:
+			if p.ecn == ecnCE {
+				break // marked already
+			}
 			p.ecn = ecnCE
 			s.note(p, where, &p.sess.streams[p.stream].truth.CE)
 		case Duplicate:

@@ -286,6 +286,7 @@ type message struct {
 	kind    record.MessageKind
 	ended   bool // its last packet was seen
 	partial bool // its first packet was not
+	joined  bool // it may be the rest of the one before, which has no end yet
 	owing   bool
 	done    bool
 }

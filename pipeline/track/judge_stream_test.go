@@ -93,18 +93,22 @@ func judgeMessages(c *complaints, st *scenario.StreamTruth, f *stream) {
 func judgeNaks(c *complaints, st *scenario.StreamTruth, f *stream) {
 	var naks [5]uint64
 	var rnr, refusals uint64
-	refused := make(map[uint32]bool) // by an RNR NAK that was captured before
-	list := slices.Clone(st.NAKs)    // they may have overtaken one another
+	type refusal struct {
+		psn  uint32
+		pass int
+	}
+	refused := make(map[refusal]bool) // by an RNR NAK that was captured before
+	list := slices.Clone(st.NAKs)     // they may have overtaken one another
 	slices.SortFunc(list, func(a, b *scenario.NAK) int { return cmp.Compare(a.Frame, b.Frame) })
 	for _, n := range list {
 		switch {
 		case n.Frame == 0:
 		case n.Timer != 0:
 			rnr++
-			refused[n.PSN] = true
+			refused[refusal{n.PSN, n.Pass}] = true
 		default:
 			naks[n.Code&0x1f]++
-			if n.Quirk && refused[n.PSN] {
+			if n.Quirk && refused[refusal{n.PSN, n.Pass}] {
 				refusals++
 			}
 		}

@@ -222,9 +222,13 @@ func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
 		r.unseen.add(s.max, hi)
 		s.max = hi
 	}
-	if s.fills(p.PSN, hi) {
+	fills := s.fills(p.PSN, hi)
+	if fills {
 		f.goodput += uint64(p.Payload)
 		t.fillMessage(s, p, n)
+	}
+	if op, _ := operationOf(p.Opcode); op.class == classOwing {
+		s.owe(p, op, hi, fills)
 	}
 	if len(r.missing) == 0 {
 		r.gap = 0

@@ -27,8 +27,12 @@ func (s *stream) newPacket(p *Packet, op *operation, n uint32) {
 	if op.begins() {
 		s.sent[op.kind]++
 	}
-	if last := len(s.messages) - 1; op.begins() || last < 0 || s.messages[last].ended {
-		if last >= 0 && !s.messages[last].ended { // its end is among what was jumped over
+	// Of two packets missing in a message, one may be its end and the other the
+	// beginning of the next one.
+	last := len(s.messages) - 1
+	joined := !op.begins() && last >= 0 && !s.messages[last].ended && s.messages[last].kind == op.kind && psnDiff(p.PSN, s.messages[last].hi) > 1
+	if op.begins() || last < 0 || s.messages[last].ended || joined || s.messages[last].kind != op.kind {
+		if last >= 0 && !s.messages[last].ended && !joined { // its end is among what was jumped over
 			s.messages[last].ended, s.messages[last].hi = true, p.PSN
 		}
 		if len(s.messages) >= maxMessages {
@@ -36,7 +40,7 @@ func (s *stream) newPacket(p *Packet, op *operation, n uint32) {
 		}
 		s.messages = append(s.messages, message{
 			lo: p.PSN, hi: hi, start: p.Time, cum: s.cum, kind: op.kind,
-			ended: op.ends(), partial: !op.begins(), owing: op.class == classOwing,
+			ended: op.ends(), partial: !op.begins(), joined: joined, owing: op.class == classOwing,
 		})
 	} else {
 		m := &s.messages[last]
@@ -60,8 +64,11 @@ func (t *Tracker) fillMessage(s *stream, p *Packet, n uint32) {
 		i--
 	}
 	// Those before i begin at or below the packet.
-	if i > 0 && (op.begins() && psnDiff(s.messages[i-1].hi, p.PSN) > 0 || op.ends() && !op.begins()) {
-		s.messages[i-1].hi = p.PSN
+	if i > 0 && op.begins() && (!s.messages[i-1].ended || psnDiff(s.messages[i-1].hi, p.PSN) > 0) {
+		s.messages[i-1].hi, s.messages[i-1].ended = p.PSN, true
+	}
+	if i < len(s.messages) && (op.begins() || op.ends()) {
+		s.messages[i].joined = false
 	}
 	switch {
 	case op.part == partOnly:
@@ -73,7 +80,7 @@ func (t *Tracker) fillMessage(s *stream, p *Packet, n uint32) {
 		s.messages = slices.Insert(s.messages, i, message{lo: p.PSN, hi: hi, start: p.Time, kind: op.kind, cum: s.cum})
 	case i > 0:
 		m := &s.messages[i-1]
-		if psnDiff(hi, m.hi) > 0 {
+		if psnDiff(hi, m.hi) > 0 || op.ends() {
 			m.hi = hi
 		}
 		m.ended = m.ended || op.ends()
@@ -88,8 +95,13 @@ func (t *Tracker) fillMessage(s *stream, p *Packet, n uint32) {
 func (t *Tracker) complete(f *flow, p *Packet, upTo uint32, responses bool) {
 	s := f.req
 	done := 0
-	for i := range s.messages {
+	for i := 0; i < len(s.messages); i++ {
 		m := &s.messages[i]
+		for i+1 < len(s.messages) && s.messages[i+1].joined && psnDiff(s.messages[i+1].lo, upTo) < 0 {
+			next := &s.messages[i+1] // nothing came between them that would say so
+			m.hi, m.ended, m.cum = next.hi, next.ended, next.cum
+			s.messages = slices.Delete(s.messages, i+1, i+2)
+		}
 		if psnDiff(m.hi, upTo) > 0 {
 			if psnDiff(m.lo, upTo) < 0 && m.cum > s.cumAcked {
 				left := uint64((m.hi - upTo) & psnMask)

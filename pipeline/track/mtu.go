@@ -69,14 +69,14 @@ func (f *flow) sameWidth(bytes uint32) bool {
 
 // learnWidth takes how many PSNs the READ of an index of owed turned out to
 // take.
-func (f *flow) learnWidth(i int, took uint32) {
+func (f *flow) learnWidth(i int, least, most uint32) {
 	s := f.req
 	o := &s.owed[i]
 	var fit, n uint32
 	var not uint8
 	for j, m := range mtus {
-		switch {
-		case packetsOf(o.bytes, m) != took:
+		switch w := packetsOf(o.bytes, m); {
+		case w < least || w > most:
 			not |= 1 << j
 		case f.mayHave(j):
 			fit = m
@@ -90,10 +90,10 @@ func (f *flow) learnWidth(i int, took uint32) {
 	if n == 1 {
 		s.learnMTU(fit)
 	} else {
-		s.widen(o, took)
+		s.widen(o, packetsOf(o.bytes, f.pathMTU()))
 	}
 	if i == len(s.owed)-1 {
-		s.guessed = false
+		s.guessed = n > 1 && !f.sameWidth(o.bytes)
 	}
 }
 
@@ -140,9 +140,17 @@ func packetsOf(bytes, mtu uint32) uint32 {
 // request is a READ of unknown width, this request's PSN tells it.
 func (t *Tracker) readWidth(f *flow, p *Packet, op *operation) uint32 {
 	s := f.req
+	if s.guessed && f.knownMTU() != 0 { // the other direction has told it
+		s.learnMTU(f.knownMTU())
+	}
 	if s.guessed && len(s.owed) > 0 {
-		if i := len(s.owed) - 1; psnDiff(p.PSN, s.owed[i].lo) > 0 {
-			f.learnWidth(i, uint32(psnDiff(p.PSN, s.owed[i].lo)))
+		i := len(s.owed) - 1
+		switch took := psnDiff(p.PSN, s.owed[i].lo); {
+		case took <= 0 || s.pos != s.owed[i].hi: // it does not follow
+		case op.begins():
+			f.learnWidth(i, uint32(took), uint32(took))
+		default: // what begins its message is missing between them
+			f.learnWidth(i, 1, uint32(took)-1)
 		}
 	}
 	if op.class != classOwing || op.kind != record.Read {

@@ -134,10 +134,13 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 	}
 	next := psnAdd(p.PSN, 1)
 	r := s.resp
+	if s.guessed && f.knownMTU() != 0 { // the other direction has told it
+		s.learnMTU(f.knownMTU())
+	}
 	i := s.owedAt(p.PSN)
 	if i >= 0 && op.kind == record.Read && op.part == partOnly && s.owed[i].kind == record.Read && p.PSN == s.owed[i].lo &&
 		p.Payload == s.owed[i].bytes && p.Payload > mtus[0] && f.knownMTU() == 0 {
-		f.learnWidth(i, 1)
+		f.learnWidth(i, 1, 1)
 	}
 	t.conformResponse(g, f, p, op, i)
 	if r == nil || i < 0 {
