@@ -59,6 +59,11 @@ func (st *stream) finish() {
 	t.PSNs = st.req.max
 	t.NextPSN = st.sess.wirePSN(st.index, st.req.max)
 	t.UnackedPSN = st.sess.wirePSN(st.index, st.req.una)
+	for _, m := range st.req.msgs {
+		if m.answered() && m.truth.Done && m.truth.EndFrame == 0 && m.allFrame != 0 {
+			m.truth.completed(m.all, m.allFrame) // its responses got into their order behind the tap
+		}
+	}
 	for _, try := range t.Tries {
 		if try.Frame == 0 {
 			try.Why = "none of its packets was captured"

@@ -16,6 +16,11 @@ type message struct {
 	came  uint64 // packets that arrived, of a service without acknowledgements
 	// responses are those of a READ or an atomic that were captured, in order.
 	responses uint64
+	// beyond are those that were captured ahead of their turn, all when the last
+	// one that was missing was, and which frame that is.
+	beyond   map[uint64]bool
+	all      int64
+	allFrame uint64
 	// seen is when a packet of it was captured first.
 	seen      int64
 	seenFrame uint64

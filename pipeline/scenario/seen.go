@@ -94,6 +94,7 @@ func (st *stream) seenRequest(p *packet) {
 		seen.Late++
 		if p.pass == t.pass {
 			t.mark(p)
+			t.found(p)
 		} else {
 			t.markOld(p)
 		}
@@ -148,6 +149,20 @@ func (t *tapStream) mark(p *packet) {
 		t.seen[p.psn+i] = t.tapPass + 1
 	}
 	t.ends[p.pass] = max(t.ends[p.pass], p.psn+p.psns)
+}
+
+// found notes that a request that was jumped over in this pass has come.
+func (t *tapStream) found(p *packet) {
+	var left []span
+	for _, m := range t.missing {
+		if m.from < p.psn {
+			left = append(left, span{m.from, min(m.to, p.psn)})
+		}
+		if end := p.psn + p.psns; end < m.to {
+			left = append(left, span{max(m.from, end), m.to})
+		}
+	}
+	t.missing = left
 }
 
 // markOld notes a request of an earlier pass that comes now.
@@ -263,11 +278,21 @@ func (st *stream) seenAnswer(p *packet) {
 // responses, in their order: requesters drop those beyond a missing one.
 func (st *stream) responded(p *packet, now int64) {
 	m := st.req.msgs[p.msg]
-	if p.psn != m.first+m.responses {
-		return
+	switch next := m.first + m.responses; {
+	case p.psn == next:
+		m.responses++
+		delete(m.beyond, next)
+		if m.responses == m.psns {
+			m.truth.completed(now, p.frame)
+		}
+	case p.psn > next:
+		if m.beyond == nil {
+			m.beyond = make(map[uint64]bool)
+		}
+		m.beyond[p.psn] = true
 	}
-	if m.responses++; m.responses == m.psns {
-		m.truth.completed(now, p.frame)
+	if m.allFrame == 0 && m.responses+uint64(len(m.beyond)) == m.psns {
+		m.all, m.allFrame = now, p.frame
 	}
 }
 

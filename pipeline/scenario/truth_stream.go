@@ -60,8 +60,8 @@ type MessageTruth struct {
 	Packets  int         `json:"packets"` // requests: 1 for a READ
 	Done     bool        `json:"done"`    // completed, as the requester knows
 	// Start is when it was first seen at the tap, if its first packet was, End when the answer
-	// that completes it was, of a READ the last response in order; 0 where that
-	// is not in the file.
+	// that completes it was, of a READ the last response in order, or, where it was complete
+	// without that, the last one to come; 0 where that is not in the file.
 	Start      int64  `json:"start"`
 	End        int64  `json:"end"`
 	Latency    int64  `json:"latency"` // End - Start, 0 if either is not known

@@ -1,7 +1,6 @@
 package track_test
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -93,22 +92,14 @@ func judgeMessages(c *complaints, st *scenario.StreamTruth, f *stream) {
 func judgeNaks(c *complaints, st *scenario.StreamTruth, f *stream) {
 	var naks [5]uint64
 	var rnr, refusals uint64
-	type refusal struct {
-		psn  uint32
-		pass int
-	}
-	refused := make(map[refusal]bool) // by an RNR NAK that was captured before
-	list := slices.Clone(st.NAKs)     // they may have overtaken one another
-	slices.SortFunc(list, func(a, b *scenario.NAK) int { return cmp.Compare(a.Frame, b.Frame) })
-	for _, n := range list {
+	for _, n := range st.NAKs {
 		switch {
 		case n.Frame == 0:
 		case n.Timer != 0:
 			rnr++
-			refused[refusal{n.PSN, n.Pass}] = true
 		default:
 			naks[n.Code&0x1f]++
-			if n.Quirk && refused[refusal{n.PSN, n.Pass}] {
+			if n.Quirk && refused(st, n) {
 				refusals++
 			}
 		}
@@ -122,6 +113,16 @@ func judgeNaks(c *complaints, st *scenario.StreamTruth, f *stream) {
 		}
 	}
 	equal(c, "NAKs after RNR NAKs", called, refusals)
+}
+
+// refused says whether the file has an RNR NAK ahead of the NAK that came of it,
+// and the requester had not acted on that yet.
+func refused(st *scenario.StreamTruth, n *scenario.NAK) bool {
+	return slices.ContainsFunc(st.NAKs, func(r *scenario.NAK) bool {
+		return r.Timer != 0 && r.PSN == n.PSN && r.Frame != 0 && r.Frame < n.Frame && !slices.ContainsFunc(st.Tries, func(t *scenario.Try) bool {
+			return t.Visible && t.AtTap == "rnr" && t.NAKPSN == n.PSN && r.Frame < t.Frame && t.Frame < n.Frame
+		})
+	})
 }
 
 // judgeLosses compares where packets went.

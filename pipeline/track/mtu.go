@@ -106,6 +106,10 @@ func (s *stream) widen(o *owed, took uint32) {
 			m.hi = o.hi
 		}
 	}
+	if s.rec != nil && psnDiff(o.hi, old) > 0 {
+		s.rec.missing.remove(old, o.hi)
+		s.rec.unseen.remove(old, o.hi)
+	}
 	if s.pos == old {
 		s.pos = o.hi
 	}

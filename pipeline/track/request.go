@@ -67,6 +67,9 @@ func (t *Tracker) skip(f *flow, p *Packet, d uint32) {
 	s := f.req
 	r := s.recovery()
 	lo, hi := s.pos, p.PSN
+	if s.repeat && r.rnr.valid && r.rnr.psn == hi && psnDiff(s.max, hi) > 0 {
+		return // a refused packet, and all before it is acknowledged
+	}
 	if psnDiff(s.max, lo) > 0 && hi == s.max && s.repeat {
 		// The end of a selective repair, or the last packets of a repeat that
 		// are lost: only a step back to them would tell.

@@ -384,8 +384,8 @@ func (f *flow) silentFor(p *Packet) bool {
 }
 
 // responsesGone judges the responses that a READ or an atomic, sent again as
-// p, had before it.
-func (t *Tracker) responsesGone(f *flow, p *Packet, op *operation) (gone goneResponses) {
+// p, had before it. The requester has begun again at from.
+func (t *Tracker) responsesGone(f *flow, p *Packet, op *operation, from uint32) (gone goneResponses) {
 	s := f.req
 	r := s.resp
 	if r == nil || op.class != classOwing || s.rec.unseen.has(p.PSN) {
@@ -416,7 +416,7 @@ func (t *Tracker) responsesGone(f *flow, p *Packet, op *operation) (gone goneRes
 			return gone
 		}
 		gone.after, gone.seen = 1, true
-	case i >= 0 && p.PSN == s.owedFrom(r.pos) && s.seenInPass(p.PSN) && !(s.rec.nak().valid && s.rec.nak().psn == p.PSN) && f.silentFor(p):
+	case i >= 0 && p.PSN == s.owedFrom(r.pos) && s.seenInPass(p.PSN) && !(s.rec.nak().valid && s.rec.nak().psn == from) && f.silentFor(p):
 		// Where the responses stand: the request or a response is lost, one
 		// of them.
 		gone.after = 1

@@ -40,7 +40,7 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	if try.Cause == record.CauseTimeout && try.Silence > minTimeout && !(nak.valid && nak.pass == s.passes) {
 		s.learnTimeout(try.Silence)
 	}
-	responses := t.responsesGone(f, p, op)
+	responses := t.responsesGone(f, p, op, from)
 	try.Place = t.place(f, try, from, why.nak, lost, responses)
 	try.LostAfter = responses.after
 	if nak.valid && nak.pass == s.passes && nak.after {
