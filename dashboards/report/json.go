@@ -2,14 +2,13 @@ package report
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"io"
+	"iter"
 	"strconv"
 	"time"
 
 	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/record"
 )
 
 // Options is how a report is written.
@@ -48,7 +47,7 @@ func JSON(w io.Writer, r *Report, _ Options) error {
 	if r.Forgotten > 0 {
 		o.member("sessions_forgotten", r.Forgotten)
 	}
-	o.list("sessions", r.Sessions.Len(), func(i int) any { return newSession(r.Sessions.At(i)) })
+	o.sessions(r.Sessions.All())
 	o.list("events", len(r.Events), func(i int) any { return eventJSON{&r.Events[i]} })
 	o.member("events_left_out", r.EventsLeftOut)
 	o.list("expected_counters", len(r.Hosts), func(i int) any { return newHost(&r.Hosts[i]) })
@@ -62,67 +61,62 @@ func JSON(w io.Writer, r *Report, _ Options) error {
 
 // object writes a JSON object member by member. The first error stays.
 type object struct {
-	w   *bufio.Writer
-	buf bytes.Buffer
-	n   int // members
-	err error
+	w *bufio.Writer
+	sessionEncoder
 }
 
-func newObject(w io.Writer) *object { return &object{w: bufio.NewWriter(w)} }
-
-func (o *object) key(key string) {
-	if o.n > 0 {
-		o.w.WriteByte(',')
-	} else {
-		o.w.WriteByte('{')
-	}
-	o.n++
-	o.w.WriteString("\n  " + strconv.Quote(key) + ": ")
+func newObject(w io.Writer) *object {
+	o := &object{w: bufio.NewWriter(w), sessionEncoder: newSessionEncoder()}
+	o.begin()
+	return o
 }
 
-// value writes v, its further lines indented.
-func (o *object) value(v any, indent string) {
-	if o.err != nil {
-		return
+// flush writes what is encoded, and says whether to go on.
+func (o *object) flush() bool {
+	if o.err == nil {
+		_, o.err = o.w.Write(o.b)
 	}
-	o.buf.Reset()
-	enc := json.NewEncoder(&o.buf)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent(indent, "  ")
-	if err := enc.Encode(v); err != nil {
-		o.err = fmt.Errorf("encoding the report: %w", err)
-		return
-	}
-	o.w.Write(bytes.TrimSuffix(o.buf.Bytes(), []byte("\n")))
+	o.b = o.b[:0]
+	return o.err == nil
 }
 
 func (o *object) member(key string, v any) {
-	o.key(key)
-	o.value(v, "  ")
+	o.value(key, v)
+	o.flush()
 }
 
 // list writes an array of n values, made one at a time.
 func (o *object) list(key string, n int, at func(i int) any) {
-	o.key(key)
-	o.w.WriteByte('[')
+	o.array(key)
 	for i := range n {
-		if i > 0 {
-			o.w.WriteByte(',')
+		o.element()
+		o.encode(at(i))
+		if !o.flush() {
+			return
 		}
-		o.w.WriteString("\n    ")
-		o.value(at(i), "    ")
 	}
-	if n > 0 {
-		o.w.WriteString("\n  ")
+	o.endArray()
+}
+
+// sessions writes the member of that name.
+func (o *object) sessions(all iter.Seq[*record.Session]) {
+	o.array("sessions")
+	for s := range all {
+		o.element()
+		o.session(s)
+		if !o.flush() {
+			return
+		}
 	}
-	o.w.WriteByte(']')
+	o.endArray()
 }
 
 func (o *object) close() error {
-	if o.err != nil {
+	o.end()
+	o.b = append(o.b, '\n')
+	if !o.flush() {
 		return o.err
 	}
-	o.w.WriteString("\n}\n")
 	return o.w.Flush()
 }
 

@@ -3,7 +3,9 @@ package report
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/hwcounters"
@@ -11,41 +13,238 @@ import (
 	"github.com/rocelens/rocelens/pipeline/sketch"
 )
 
-// sessionJSON is a session as the JSON report has it. Sessions are turned into
-// this one by one while they are written.
-type sessionJSON struct {
-	ID           string        `json:"id"`
-	Service      string        `json:"service"`
-	Version      string        `json:"version"`
-	Application  *string       `json:"application"`
-	Pairing      pairingJSON   `json:"pairing"`
-	State        string        `json:"state"`
-	FailedStream string        `json:"failed_stream,omitempty"`
-	Vantage      *string       `json:"vantage"`
-	Incarnation  uint32        `json:"incarnation"`
-	VNI          *uint32       `json:"vni,omitempty"`
-	First        int64         `json:"first"`
-	Last         int64         `json:"last"`
-	FirstFrame   *Frame        `json:"first_frame"`
-	LastFrame    *Frame        `json:"last_frame"`
-	PathMTU      *uint32       `json:"path_mtu"`
-	CM           *cmJSON       `json:"cm,omitempty"`
-	A            endpointJSON  `json:"a"`
-	B            endpointJSON  `json:"b"`
-	AToB         directionJSON `json:"a_to_b"`
-	BToA         directionJSON `json:"b_to_a"`
+// sessionEncoder appends sessions as the JSON report has them.
+type sessionEncoder struct {
+	encoder
+	tries, places, modes, kinds []named
 }
 
-type pairingJSON struct {
-	Method     string  `json:"method"`
-	Confidence float64 `json:"confidence"`
+// named is a counter by its name. Objects that are made of counters have them
+// in the order of the names.
+type named struct {
+	name  string
+	index int
 }
 
-type endpointJSON struct {
-	Addr string  `json:"addr"`
-	QPN  *uint32 `json:"qpn"`
-	// AckTimeout is what this end waits for an answer to its requests.
-	AckTimeout *int64 `json:"ack_timeout_ns"`
+// inOrder are the counters of a kind in the order of their names.
+func inOrder[K interface {
+	~uint8
+	fmt.Stringer
+}](n K) []named {
+	all := make([]named, n)
+	for i := range all {
+		all[i] = named{K(i).String(), i}
+	}
+	slices.SortFunc(all, func(a, b named) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+func newSessionEncoder() sessionEncoder {
+	return sessionEncoder{
+		tries: inOrder(record.NumCauses), places: inOrder(record.NumPlaces), modes: inOrder(record.NumModes), kinds: inOrder(record.NumMessageKinds),
+	}
+}
+
+// session appends s.
+func (e *sessionEncoder) session(s *record.Session) {
+	e.begin()
+	e.string("id", s.ID)
+	e.string("service", s.Service.String())
+	e.string("version", s.Version.String())
+	e.knownString("application", s.Application)
+	e.object("pairing")
+	e.string("method", s.Pairing.Method.String())
+	e.ratio("confidence", s.Pairing.Confidence)
+	e.end()
+	e.string("state", s.State.String())
+	if s.State == record.StateFailed {
+		e.string("failed_stream", streamName(s.FailedStream))
+	}
+	e.knownString("vantage", s.Vantage.String())
+	e.uint("incarnation", uint64(s.Incarnation))
+	if s.HasVNI {
+		e.uint("vni", uint64(s.VNI))
+	}
+	e.int("first", s.First.Time)
+	e.int("last", s.Last.Time)
+	e.frame("first_frame", newFrame(s.First))
+	e.frame("last_frame", newFrame(s.Last))
+	e.knownInt("path_mtu", int64(s.PathMTU))
+	if s.CM != nil {
+		e.value("cm", newCM(s.CM))
+	}
+	e.endpoint("a", &s.A, s.AckTimeout[0])
+	e.endpoint("b", &s.B, s.AckTimeout[1])
+	e.direction("a_to_b", s, &s.AToB)
+	e.direction("b_to_a", s, &s.BToA)
+	e.end()
+}
+
+// endpoint has what that end waits for an answer to its requests.
+func (e *sessionEncoder) endpoint(key string, end *record.Endpoint, timeout int64) {
+	e.object(key)
+	e.key("addr")
+	e.b = append(end.Append(append(e.b, '"')), '"')
+	if end.HasQPN {
+		e.uint("qpn", uint64(end.QPN))
+	} else {
+		e.null("qpn")
+	}
+	e.knownInt("ack_timeout_ns", timeout)
+	e.end()
+}
+
+// direction is what one side sent. Null is what can't be told because the
+// direction is not in the capture.
+func (e *sessionEncoder) direction(key string, s *record.Session, d *record.Direction) {
+	seen := seen(s, d)
+	figure := func(key string, v uint64) {
+		if seen {
+			e.uint(key, v)
+		} else {
+			e.null(key)
+		}
+	}
+	figures := func(key string, list ...figureOf) {
+		if seen {
+			e.figures(key, list...)
+		} else {
+			e.null(key)
+		}
+	}
+	counters := func(key string, names []named, counts []uint64) {
+		if !seen {
+			e.null(key)
+			return
+		}
+		e.object(key)
+		for _, n := range names {
+			e.uint(n.name, counts[n.index])
+		}
+		e.end()
+	}
+	m := &d.Messages.Sent
+
+	e.object(key)
+	e.uint("packets", d.Packets)
+	e.uint("wire_bytes", d.WireBytes)
+	e.uint("payload_bytes", d.PayloadBytes)
+	figure("goodput_bytes", d.GoodputBytes)
+	if d.Packets > 0 {
+		e.int("first", d.First)
+		e.int("last", d.Last)
+	} else {
+		e.null("first")
+		e.null("last")
+	}
+	figures("messages", figureOf{"send", m[record.Send]}, figureOf{"write", m[record.Write]}, figureOf{"read", m[record.Read]},
+		figureOf{"atomic", m[record.Atomic]}, figureOf{"completed", d.Messages.Completed})
+	e.uint("acks", d.Acks)
+	e.figures("naks", figureOf{"sequence", d.Naks[decode.NakSequence]}, figureOf{"invalid_request", d.Naks[decode.NakInvalidRequest]},
+		figureOf{"remote_access", d.Naks[decode.NakRemoteAccess]}, figureOf{"remote_operational", d.Naks[decode.NakRemoteOperational]},
+		figureOf{"invalid_rd_request", d.Naks[decode.NakInvalidRDRequest]})
+	e.uint("rnr_naks", d.RNRNaks)
+	figures("retransmitted", figureOf{"packets", d.Retransmitted.Packets}, figureOf{"bytes", d.Retransmitted.Bytes},
+		figureOf{"fills", d.Retransmitted.Fills}, figureOf{"repeats", d.Retransmitted.Repeats})
+	figures("wasted", figureOf{"packets", d.Wasted.Packets}, figureOf{"bytes", d.Wasted.Bytes})
+	e.figures("read_responses", figureOf{"packets", d.ReadResponses.Packets}, figureOf{"retransmitted", d.ReadResponses.Retransmitted},
+		figureOf{"lost_before_tap", d.ReadResponses.LostBeforeTap})
+	figure("episodes", d.Episodes)
+	counters("tries", e.tries, d.Tries[:])
+	counters("places", e.places, d.Places[:])
+	counters("modes", e.modes, d.Modes[:])
+	figures("lost", figureOf{"before_tap", d.Lost.BeforeTap}, figureOf{"after_tap", d.Lost.AfterTap},
+		figureOf{"capture", d.Lost.Capture}, figureOf{"corrupt", d.Lost.Corrupt})
+	figure("reordered", d.Reordered)
+	figure("undecided", d.Undecided)
+	e.figures("duplicates", figureOf{"capture", d.Duplicates.Capture}, figureOf{"network", d.Duplicates.Network})
+	figure("silences", d.Silences)
+	figure("silence_ns", uint64(d.SilenceTime))
+	figure("rnr_wait_ns", uint64(d.RNRTime))
+	e.figures("ecn", figureOf{"not_ect", d.ECN[0]}, figureOf{"ect0", d.ECN[2]}, figureOf{"ect1", d.ECN[1]}, figureOf{"ce", d.ECN[3]})
+	e.dscp(d.DSCP)
+	e.uint("cnps_received", d.CNPsReceived)
+	e.uint("icrc_bad", d.ICRCBad)
+	e.uint("truncated", d.Truncated)
+	e.uint("protocol_errors", d.ProtocolErrors)
+	e.latency("ack_latency_ns", &d.AckLatency)
+	e.latency("message_latency_ns", &d.MessageLatency)
+	if seen {
+		e.byKind(d)
+	}
+	e.latency("nak_reaction_ns", &d.NakReaction)
+	figures("peak_outstanding", figureOf{"packets", d.PeakPackets}, figureOf{"bytes", d.PeakBytes})
+	if d.Packets > 0 && s.Version == record.V2 {
+		e.uint("source_port", uint64(d.SourcePort))
+	}
+	e.uint("source_port_changes", d.PortChanges)
+	e.end()
+}
+
+// figureOf is a figure and its key.
+type figureOf struct {
+	key string
+	n   uint64
+}
+
+// figures is an object of figures.
+func (e *sessionEncoder) figures(key string, all ...figureOf) {
+	e.object(key)
+	for i := range all {
+		e.uint(all[i].key, all[i].n)
+	}
+	e.end()
+}
+
+// dscp has a key for each DSCP, in the order of the keys.
+func (e *sessionEncoder) dscp(all []record.DSCPCount) {
+	e.object("dscp")
+	if len(all) > 1 {
+		all = slices.Clone(all)
+		slices.SortFunc(all, func(a, b record.DSCPCount) int {
+			return strings.Compare(strconv.Itoa(int(a.DSCP)), strconv.Itoa(int(b.DSCP)))
+		})
+	}
+	for _, c := range all {
+		e.uint(strconv.Itoa(int(c.DSCP)), c.Packets)
+	}
+	e.end()
+}
+
+// latency is null without a sample.
+func (e *sessionEncoder) latency(key string, h *sketch.Histogram) {
+	if h.Count == 0 {
+		e.null(key)
+		return
+	}
+	e.object(key)
+	e.uint("count", h.Count)
+	e.int("min", h.Min)
+	e.int("p50", h.Quantile(0.5))
+	e.int("p90", h.Quantile(0.9))
+	e.int("p99", h.Quantile(0.99))
+	e.int("max", h.Max)
+	e.end()
+}
+
+// byKind has the kinds of messages that have a latency; without one it is left
+// out.
+func (e *sessionEncoder) byKind(d *record.Direction) {
+	begun := false
+	for _, k := range e.kinds {
+		h := &d.Latency[k.index]
+		if h.Count == 0 {
+			continue
+		}
+		if !begun {
+			e.object("message_latency_by_kind_ns")
+			begun = true
+		}
+		e.latency(k.name, h)
+	}
+	if begun {
+		e.end()
+	}
 }
 
 // cmJSON is what the connection manager's messages said.
@@ -75,101 +274,9 @@ type cmEnd struct {
 	InitiatorDepth     uint8   `json:"initiator_depth"`
 }
 
-// directionJSON is what one side sent. What a pointer holds is null where the
-// direction is not in the capture.
-type directionJSON struct {
-	Packets         uint64             `json:"packets"`
-	WireBytes       uint64             `json:"wire_bytes"`
-	PayloadBytes    uint64             `json:"payload_bytes"`
-	GoodputBytes    *uint64            `json:"goodput_bytes"`
-	First           *int64             `json:"first"`
-	Last            *int64             `json:"last"`
-	Messages        *messagesJSON      `json:"messages"`
-	Acks            uint64             `json:"acks"`
-	Naks            naksJSON           `json:"naks"`
-	RNRNaks         uint64             `json:"rnr_naks"`
-	Retransmitted   *retransmittedJSON `json:"retransmitted"`
-	Wasted          *amountJSON        `json:"wasted"`
-	ReadResponses   readResponsesJSON  `json:"read_responses"`
-	Episodes        *uint64            `json:"episodes"`
-	Tries           map[string]uint64  `json:"tries"`
-	Places          map[string]uint64  `json:"places"`
-	Modes           map[string]uint64  `json:"modes"`
-	Lost            *lostJSON          `json:"lost"`
-	Reordered       *uint64            `json:"reordered"`
-	Undecided       *uint64            `json:"undecided"`
-	Duplicates      duplicatesJSON     `json:"duplicates"`
-	Silences        *uint64            `json:"silences"`
-	SilenceTime     *int64             `json:"silence_ns"`
-	RNRTime         *int64             `json:"rnr_wait_ns"`
-	ECN             ECN                `json:"ecn"`
-	DSCP            map[string]uint64  `json:"dscp"`
-	CNPsReceived    uint64             `json:"cnps_received"`
-	ICRCBad         uint64             `json:"icrc_bad"`
-	Truncated       uint64             `json:"truncated"`
-	ProtocolErrors  uint64             `json:"protocol_errors"`
-	AckLatency      *latencyJSON       `json:"ack_latency_ns"`
-	MessageLatency  *latencyJSON       `json:"message_latency_ns"`
-	LatencyByKind   map[string]any     `json:"message_latency_by_kind_ns,omitempty"`
-	NakReaction     *latencyJSON       `json:"nak_reaction_ns"`
-	PeakOutstanding *amountJSON        `json:"peak_outstanding"`
-	SourcePort      *uint16            `json:"source_port,omitempty"`
-	PortChanges     uint64             `json:"source_port_changes"`
-}
-
-type messagesJSON struct {
-	Send      uint64 `json:"send"`
-	Write     uint64 `json:"write"`
-	Read      uint64 `json:"read"`
-	Atomic    uint64 `json:"atomic"`
-	Completed uint64 `json:"completed"`
-}
-
-type naksJSON struct {
-	Sequence          uint64 `json:"sequence"`
-	InvalidRequest    uint64 `json:"invalid_request"`
-	RemoteAccess      uint64 `json:"remote_access"`
-	RemoteOperational uint64 `json:"remote_operational"`
-	InvalidRDRequest  uint64 `json:"invalid_rd_request"`
-}
-
-type retransmittedJSON struct {
-	Packets uint64 `json:"packets"`
-	Bytes   uint64 `json:"bytes"`
-	Fills   uint64 `json:"fills"`
-	Repeats uint64 `json:"repeats"`
-}
-
 type amountJSON struct {
 	Packets uint64 `json:"packets"`
 	Bytes   uint64 `json:"bytes"`
-}
-
-type readResponsesJSON struct {
-	Packets       uint64 `json:"packets"`
-	Retransmitted uint64 `json:"retransmitted"`
-	LostBeforeTap uint64 `json:"lost_before_tap"`
-}
-
-type lostJSON struct {
-	BeforeTap uint64 `json:"before_tap"`
-	AfterTap  uint64 `json:"after_tap"`
-	Capture   uint64 `json:"capture"`
-	Corrupt   uint64 `json:"corrupt"`
-}
-
-type duplicatesJSON struct {
-	Capture uint64 `json:"capture"`
-	Network uint64 `json:"network"`
-}
-
-type latencyJSON struct {
-	Count uint64 `json:"count"`
-	Min   int64  `json:"min"`
-	P50   int64  `json:"p50"`
-	P90   int64  `json:"p90"`
-	P99   int64  `json:"p99"`
-	Max   int64  `json:"max"`
 }
 
 // known is v, nil where it has no value.
@@ -179,37 +286,6 @@ func known[T comparable](v T) *T {
 		return nil
 	}
 	return &v
-}
-
-func newSession(s *record.Session) *sessionJSON {
-	out := &sessionJSON{
-		ID: s.ID, Service: s.Service.String(), Version: s.Version.String(), Application: known(s.Application),
-		Pairing: pairingJSON{s.Pairing.Method.String(), s.Pairing.Confidence},
-		State:   s.State.String(), Vantage: known(s.Vantage.String()), Incarnation: s.Incarnation,
-		First: s.First.Time, Last: s.Last.Time, FirstFrame: newFrame(s.First), LastFrame: newFrame(s.Last), PathMTU: known(s.PathMTU),
-		A: newEndpoint(&s.A, s.AckTimeout[0]), B: newEndpoint(&s.B, s.AckTimeout[1]),
-		AToB: newDirection(s, &s.AToB), BToA: newDirection(s, &s.BToA),
-	}
-	if s.HasVNI {
-		vni := s.VNI
-		out.VNI = &vni
-	}
-	if s.State == record.StateFailed {
-		out.FailedStream = streamName(s.FailedStream)
-	}
-	if s.CM != nil {
-		out.CM = newCM(s.CM)
-	}
-	return out
-}
-
-func newEndpoint(e *record.Endpoint, timeout int64) endpointJSON {
-	out := endpointJSON{Addr: string(e.Append(nil)), AckTimeout: known(timeout)}
-	if e.HasQPN {
-		qpn := e.QPN
-		out.QPN = &qpn
-	}
-	return out
 }
 
 func newCM(c *record.CM) *cmJSON {
@@ -239,79 +315,10 @@ func newCM(c *record.CM) *cmJSON {
 	return out
 }
 
-func newDirection(s *record.Session, d *record.Direction) directionJSON {
-	out := directionJSON{
-		Packets: d.Packets, WireBytes: d.WireBytes, PayloadBytes: d.PayloadBytes,
-		Acks: d.Acks, RNRNaks: d.RNRNaks,
-		Naks: naksJSON{
-			d.Naks[decode.NakSequence], d.Naks[decode.NakInvalidRequest], d.Naks[decode.NakRemoteAccess],
-			d.Naks[decode.NakRemoteOperational], d.Naks[decode.NakInvalidRDRequest],
-		},
-		ReadResponses: readResponsesJSON(d.ReadResponses), Duplicates: duplicatesJSON(d.Duplicates),
-		ECN: ECN{NotECT: d.ECN[0], ECT1: d.ECN[1], ECT0: d.ECN[2], CE: d.ECN[3]}, DSCP: make(map[string]uint64, len(d.DSCP)),
-		CNPsReceived: d.CNPsReceived, ICRCBad: d.ICRCBad, Truncated: d.Truncated, ProtocolErrors: d.ProtocolErrors,
-		AckLatency: newLatency(&d.AckLatency), MessageLatency: newLatency(&d.MessageLatency), NakReaction: newLatency(&d.NakReaction),
-		PortChanges: d.PortChanges,
-	}
-	for _, c := range d.DSCP {
-		out.DSCP[strconv.Itoa(int(c.DSCP))] += c.Packets
-	}
-	if d.Packets > 0 {
-		first, last := d.First, d.Last
-		out.First, out.Last = &first, &last
-		if s.Version == record.V2 {
-			port := d.SourcePort
-			out.SourcePort = &port
-		}
-	}
-	if !seen(s, d) {
-		return out
-	}
-	v := *d // its own copy, which the pointers below keep alive for no longer than out
-	m := &v.Messages.Sent
-	out.GoodputBytes, out.Episodes, out.Reordered, out.Undecided = &v.GoodputBytes, &v.Episodes, &v.Reordered, &v.Undecided
-	out.Silences, out.SilenceTime, out.RNRTime = &v.Silences, &v.SilenceTime, &v.RNRTime
-	out.Messages = &messagesJSON{m[record.Send], m[record.Write], m[record.Read], m[record.Atomic], v.Messages.Completed}
-	out.Retransmitted = (*retransmittedJSON)(&v.Retransmitted)
-	out.Wasted = (*amountJSON)(&v.Wasted)
-	out.Lost = (*lostJSON)(&v.Lost)
-	out.PeakOutstanding = &amountJSON{v.PeakPackets, v.PeakBytes}
-	out.Tries, out.Places, out.Modes = named[record.Cause](v.Tries[:]), named[record.Place](v.Places[:]), named[record.Mode](v.Modes[:])
-	for k := range d.Latency {
-		if l := newLatency(&d.Latency[k]); l != nil {
-			if out.LatencyByKind == nil {
-				out.LatencyByKind = make(map[string]any)
-			}
-			out.LatencyByKind[record.MessageKind(k).String()] = l
-		}
-	}
-	return out
-}
-
 // seen says whether the requests of a side can be judged: not where its
 // packets are not in the capture, or were not matched with this session.
 func seen(s *record.Session, d *record.Direction) bool {
 	return d.Packets > 0 || s.Service == record.UD || s.Pairing.Method != record.PairNone
-}
-
-// named are counters by the name of what they count.
-func named[K interface {
-	~uint8
-	fmt.Stringer
-}](counts []uint64) map[string]uint64 {
-	m := make(map[string]uint64, len(counts))
-	for i, n := range counts {
-		m[K(i).String()] = n
-	}
-	return m
-}
-
-// newLatency is nil without a sample.
-func newLatency(h *sketch.Histogram) *latencyJSON {
-	if h.Count == 0 {
-		return nil
-	}
-	return &latencyJSON{Count: h.Count, Min: h.Min, P50: h.Quantile(0.5), P90: h.Quantile(0.9), P99: h.Quantile(0.99), Max: h.Max}
 }
 
 // hostJSON is what the counters of a host's NIC should show.

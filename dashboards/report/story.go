@@ -78,7 +78,13 @@ func StoryJSON(w io.Writer, st *Story, _ Options) error {
 		o.member("partial", true)
 	}
 	o.member("inputs", st.Inputs)
-	o.list("sessions", len(st.Sessions), func(i int) any { return newSession(st.Sessions[i].Session) })
+	o.sessions(func(yield func(*record.Session) bool) {
+		for i := range st.Sessions {
+			if !yield(st.Sessions[i].Session) {
+				return
+			}
+		}
+	})
 	o.list("events", len(events), func(i int) any { return eventJSON{events[i]} })
 	o.member("events_left_out", st.EventsLeftOut)
 	o.member("findings", append([]Finding{}, findings...))
