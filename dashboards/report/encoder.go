@@ -94,6 +94,11 @@ func (e *encoder) int(key string, v int64) {
 	e.b = strconv.AppendInt(e.b, v, 10)
 }
 
+func (e *encoder) bool(key string, v bool) {
+	e.key(key)
+	e.b = strconv.AppendBool(e.b, v)
+}
+
 // knownInt is null where v is 0, which stands for not known.
 func (e *encoder) knownInt(key string, v int64) {
 	if v == 0 {

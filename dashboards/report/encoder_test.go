@@ -33,7 +33,9 @@ func TestJSONIsIndented(t *testing.T) {
 	if !bytes.Equal(out.Bytes(), want.Bytes()) {
 		t.Errorf("not as encoding/json indents it:\n%s", cmp.Diff(want.String(), out.String()))
 	}
-	var r struct{ Sessions []struct{ ID, Application string } }
+	var r struct {
+		Sessions []struct{ ID, Application string }
+	}
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}

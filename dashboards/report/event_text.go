@@ -40,7 +40,7 @@ var nakTexts = map[string]string{
 
 // whyTexts are what the words of events mean.
 var whyTexts = map[string]string{
-	"retry_exhausted": "retries exhausted without an answer", "rnr_exhausted": "the responder was never ready", "nak": "refused for good",
+	"retry_exhausted": "retries exhausted without an answer", "rnr_exhausted": "the responder was never ready",
 	"cm": "the connection manager set it up", "psn_jump": "the PSNs jumped", "service": "another transport service",
 	"disconnect": "disconnected", "new_life": "its QPN began another life", "evicted": "forgotten to save memory",
 }
@@ -76,6 +76,9 @@ func eventText(s *record.Session, e *record.Event) string {
 		text = "closed: " + why(d.Why)
 	case record.Failed:
 		text = from + " gave up: " + why(d.Why)
+		if d.Code != "" {
+			text = "that ended it: " + to + " refused a request (" + cmp.Or(nakTexts[d.Code], d.Code) + ")"
+		}
 	case record.Nak:
 		text = nakText(to, &d)
 	case record.RNRNak:
@@ -90,7 +93,7 @@ func eventText(s *record.Session, e *record.Event) string {
 			text += ", with " + plural(uint64(d.Pending), "packet") + " not acknowledged"
 		}
 	case record.RetryExhausted:
-		text = exhaustedText(from, to, &d)
+		text = exhaustedText(from, to, &d, s.Failure == record.FailedUnseen)
 	case record.CaptureLoss:
 		text = psnRange(d.Range) + " not captured: acknowledged all the same, so the network did not lose it"
 	case record.Reorder:
@@ -207,10 +210,13 @@ func episodeText(from string, d *record.Episode) string {
 	return text
 }
 
-func exhaustedText(from, to string, d *record.RetryExhausted) string {
+func exhaustedText(from, to string, d *record.RetryExhausted, unseen bool) string {
 	text := from + " gave up: " + psnRange(d.Unanswered) + " never answered by " + to
-	if d.RNR {
+	switch {
+	case d.RNR:
 		text = from + " gave up: " + to + " was never ready for " + psnRange(d.Unanswered)
+	case unseen:
+		text = from + " gave up: " + psnRange(d.Unanswered) + " never answered by " + to + ", or refused each time (its answers are not in this capture)"
 	}
 	text += ", sent again " + times(uint64(d.Tries))
 	if d.Spacing > 0 && d.Tries > 1 {

@@ -60,6 +60,12 @@ func (e *sessionEncoder) session(s *record.Session) {
 	if s.State == record.StateFailed {
 		e.string("failed_stream", streamName(s.FailedStream))
 	}
+	if s.Failure != record.NoFailure {
+		e.string("failed_why", s.Failure.String())
+	}
+	if s.OneSided {
+		e.bool("one_sided", true)
+	}
 	e.knownString("vantage", s.Vantage.String())
 	e.uint("incarnation", uint64(s.Incarnation))
 	if s.HasVNI {

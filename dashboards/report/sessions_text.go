@@ -124,31 +124,36 @@ func traits(s *record.Session) string {
 	if s.Incarnation > 1 {
 		all = append(all, "life "+count(uint64(s.Incarnation))+" of these QPNs")
 	}
-	if s.Pairing.Method == record.PairNone && s.Service != record.UD && s.AToB.Packets+s.BToA.Packets > 0 {
+	switch {
+	case s.OneSided:
+		all = append(all, "other direction not in this capture")
+	case s.State == record.StateUnanswered:
+		all = append(all, "no answer")
+	case s.Pairing.Method == record.PairNone && s.Service != record.UD && s.Service != record.UC && s.AToB.Packets+s.BToA.Packets > 0:
 		all = append(all, "other direction not found")
 	}
-	switch s.State {
-	case record.StateFailed:
-		if rejected(s) {
-			all = append(all, "connection refused")
-			break
-		}
-		who := &s.A
-		if s.FailedStream == 1 {
-			who = &s.B
-		}
-		all = append(all, hostName(who)+" gave up")
-	case record.StateUnanswered:
-		if s.Pairing.Method != record.PairNone {
-			all = append(all, "no answer")
-		}
-	case record.StateOpen, record.StateClosed:
+	if s.State == record.StateFailed {
+		all = append(all, failure(s))
 	}
 	return strings.Join(all, ", ")
 }
 
-// rejected says whether the connection was never made.
-func rejected(s *record.Session) bool { return s.CM != nil && s.CM.RejectReason != 0 }
+// failure says why a session failed, and whose doing it was.
+func failure(s *record.Session) string {
+	who, other := hostName(&s.A), hostName(&s.B)
+	if s.FailedStream == 1 {
+		who, other = other, who
+	}
+	switch {
+	case s.Failure == record.FailedConnection:
+		return "connection refused"
+	case s.Failure == record.FailedRNR:
+		return who + " gave up, " + other + " was never ready"
+	case s.Failure.Refused():
+		return other + " refused a request: " + nakTexts[s.Failure.String()]
+	}
+	return who + " gave up"
+}
 
 // sessions writes the sessions, the worst first: who, what, and below one that
 // is bad what is wrong with it, unless the findings said just that.

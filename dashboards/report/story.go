@@ -18,7 +18,7 @@ type Story struct {
 	Inputs        []Input
 	EventsLeftOut uint64
 	Sessions      []Chapter
-	start         int64 // of the capture
+	start, end    int64 // of the capture
 }
 
 // Chapter is one session, with what happened on it in the order of time.
@@ -35,7 +35,7 @@ type Chapter struct {
 func NewStory(r *Report, sessions []*record.Session) *Story {
 	st := &Story{Tool: r.Tool, Partial: r.Partial, Inputs: r.Inputs, EventsLeftOut: r.EventsLeftOut}
 	if r.Capture.First != nil {
-		st.start = *r.Capture.First
+		st.start, st.end = *r.Capture.First, *r.Capture.Last
 	}
 	for _, s := range sessions {
 		c := Chapter{Session: s}
@@ -104,7 +104,7 @@ func StoryText(w io.Writer, st *Story, opt Options) error {
 		opt.Location = time.Local
 	}
 	for i := range st.Sessions {
-		n := &narrator{text: text{Report: &Report{Inputs: st.Inputs}, opt: opt}, Chapter: &st.Sessions[i], start: st.start}
+		n := &narrator{text: text{Report: &Report{Inputs: st.Inputs}, opt: opt}, Chapter: &st.Sessions[i], start: st.start, end: st.end}
 		if i > 0 {
 			n.b.WriteByte('\n')
 		}
@@ -126,6 +126,7 @@ type narrator struct {
 	text
 	*Chapter
 	start int64
+	end   int64
 	lines []string
 	last  int64 // time of the line before
 	begun bool
@@ -183,6 +184,13 @@ func directionText(d *record.Direction, from *record.Endpoint) string {
 	m := &d.Messages.Sent
 	if all := list(counted{m[record.Send], "SEND"}, counted{m[record.Write], "WRITE"}, counted{m[record.Read], "READ"}, counted{m[record.Atomic], "atomic"}); all != "none" {
 		s += " (messages: " + all + ")"
+	}
+	var naks uint64
+	for _, n := range d.Naks {
+		naks += n
+	}
+	if all := list(counted{d.Acks, "ACK"}, counted{naks, "NAK"}, counted{d.RNRNaks, "RNR NAK"}); all != "none" {
+		s += " (answers: " + all + ")"
 	}
 	if n := d.ReadResponses.Packets; n > 0 {
 		s += ", " + plural(n, "READ or atomic response")

@@ -58,7 +58,7 @@ func (n *narrator) tell() {
 				pending[e.Stream], told[e.Stream] = nil, 0
 			}
 		case record.Failed:
-			if gaveUp[e.Stream] { // which said it
+			if gaveUp[e.Stream] || d.Code != "" { // the event before it said it
 				continue
 			}
 			n.line(e.Time, e.Frame, 0, eventText(s, e))
@@ -91,17 +91,25 @@ func (n *narrator) opening() string {
 	return "first packet: the connection was there before this capture, or was set up by other means"
 }
 
-// closing says how it ends.
+// closing says how it ends, and for how long nothing more came.
 func (n *narrator) closing() string {
+	text := "last packet"
 	switch s := n.Session; s.State {
 	case record.StateFailed:
-		return "last packet: the session has failed"
+		text += ": " + failure(s)
 	case record.StateClosed:
-		return "last packet: the session is closed"
+		text += ": the session is closed"
 	case record.StateUnanswered, record.StateOpen:
 	}
-	return "last packet in this capture"
+	if rest := n.end - n.Session.Last.Time; rest >= restShown {
+		return text + "; the capture goes on for " + duration(rest)
+	}
+	return text + " in this capture"
 }
+
+// restShown is how long a capture has to go on after a session for that to
+// tell anything, in ns.
+const restShown = 1_000_000
 
 // indent is how far a try stands below what caused it.
 func indent(d *record.Try) int {

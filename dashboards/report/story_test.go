@@ -50,7 +50,7 @@ func TestStory(t *testing.T) {
 		"   +0.501000 s     +1.0 ms  501         10.10.0.1 sends again from PSN 16224848 on the NAK, 3.4 ms\n",
 		"... 3 packets to 10.10.0.1\n",
 		"                                      all sent again up to PSN 16224853, 70.0 ms after",
-		"   +2.000000 s    +1.499 s  2000      last packet in this capture\n\nMeaning\n! 21 packets were lost between 10.10.0.1 and this tap",
+		"   +2.000000 s    +1.499 s  2000      last packet; the capture goes on for 500.0 ms\n\nMeaning\n! 21 packets were lost between 10.10.0.1 and this tap",
 	} {
 		if !strings.Contains(got, s) && !strings.Contains(flat(got), s) {
 			t.Errorf("%q is not in\n%s", s, got)
@@ -63,6 +63,60 @@ func TestStory(t *testing.T) {
 		for _, line := range strings.Split(told(t, nil, Options{Width: width}), "\n") {
 			if n := utf8.RuneCountInString(line); n > width {
 				t.Errorf("%d columns, not %d: %s", n, width, line)
+			}
+		}
+	}
+}
+
+// TestStoryEnds: how a session failed, who did it, and for how long nothing
+// more came.
+func TestStoryEnds(t *testing.T) {
+	for _, tc := range []struct {
+		set         func(s *record.Session)
+		events      []record.Detail
+		has, hasNot []string
+	}{
+		{func(s *record.Session) { s.State, s.Failure = record.StateFailed, record.FailedRemoteAccess },
+			[]record.Detail{record.Nak{Code: "remote_access", PSN: 9, Opcode: "RC_RDMA_WRITE"}, record.Failed{Why: "nak", Code: "remote_access"}},
+			[]string{
+				"RC, nvme-rdma, 10.10.0.2 refused a request: remote access error", "10.10.0.2 refused PSN 9 for good: remote access error, drawn by RC RDMA WRITE",
+				"last packet: 10.10.0.2 refused a request: remote access error; the capture goes on for 500.0 ms",
+			}, []string{"gave up", "that ended it"}},
+		{func(s *record.Session) { s.State, s.Failure, s.FailedStream = record.StateFailed, record.FailedRNR, 1 },
+			[]record.Detail{record.RetryExhausted{RNR: true, Tries: 3}, record.Failed{Why: "rnr_exhausted"}},
+			[]string{"RC, nvme-rdma, 10.10.0.2 gave up, 10.10.0.1 was never ready", "last packet: 10.10.0.2 gave up, 10.10.0.1 was never ready;"}, nil},
+		{func(s *record.Session) { s.State, s.Failure = record.StateFailed, record.FailedRetries },
+			[]record.Detail{record.RetryExhausted{Tries: 7}}, []string{"RC, nvme-rdma, 10.10.0.1 gave up Paired", "never answered by 10.10.0.2, sent again 7 times"}, []string{"never ready"}},
+		{func(s *record.Session) {
+			s.State, s.Failure, s.OneSided = record.StateFailed, record.FailedUnseen, true
+			s.Pairing, s.BToA = record.Pairing{}, record.Direction{}
+		}, []record.Detail{record.RetryExhausted{Tries: 7}}, []string{
+			"RC, nvme-rdma, other direction not in this capture, 10.10.0.1 gave up", "never answered by 10.10.0.2, or refused each time (its answers are not in this capture)",
+		}, []string{"not found"}},
+		{func(s *record.Session) {
+			s.State = record.StateUnanswered
+			s.Pairing, s.BToA = record.Pairing{}, record.Direction{}
+		}, nil, []string{"RC, nvme-rdma, no answer"}, []string{"not found", "not in this capture"}},
+		{func(s *record.Session) { s.Pairing, s.BToA = record.Pairing{}, record.Direction{} }, nil, []string{"RC, nvme-rdma, other direction not found"}, nil},
+		{func(s *record.Session) { s.Service, s.Pairing, s.BToA = record.UC, record.Pairing{}, record.Direction{} }, nil, []string{"UC, nvme-rdma Time"}, nil},
+		{func(s *record.Session) { s.BToA.RNRNaks = 3 }, nil, []string{"10.10.0.2 sent 161 packets (answers: 140 ACK, 20 NAK, 3 RNR NAK)"}, nil},
+	} {
+		got := flat(told(t, func(c *Chapter) {
+			c.Events, c.Findings = nil, nil
+			tc.set(c.Session)
+			for _, d := range tc.events {
+				e := record.Event{Time: c.Session.Last.Time, Frame: c.Session.Last, Count: 1, Detail: d, Stream: c.Session.FailedStream}
+				c.Events = append(c.Events, e)
+			}
+		}, Options{Width: 120}))
+		for _, s := range tc.has {
+			if !strings.Contains(got, s) {
+				t.Errorf("%q is not in\n%s", s, got)
+			}
+		}
+		for _, s := range tc.hasNot {
+			if strings.Contains(got, s) {
+				t.Errorf("%q is in\n%s", s, got)
 			}
 		}
 	}
@@ -115,7 +169,7 @@ func TestStoryRuns(t *testing.T) {
 			request := record.FrameRef{Number: 5}
 			for i, d := range []record.Detail{
 				record.Connect{Answered: true, Took: 1000, Requests: 1}, record.Connect{Requests: 3}, record.Reject{Reason: 28, Text: "consumer reject"}, record.Disconnect{},
-				record.NewSession{Why: "psn_jump"}, record.Closed{Why: "new_life"}, record.Failed{Why: "nak"}, record.Nak{Code: "remote_access", PSN: 1, Opcode: "RC_SEND_ONLY", Request: &request},
+				record.NewSession{Why: "psn_jump"}, record.Closed{Why: "new_life"}, record.Failed{Why: "rnr_exhausted"}, record.Nak{Code: "remote_access", PSN: 1, Opcode: "RC_SEND_ONLY", Request: &request},
 				record.Nak{Code: "sequence", PSN: 2, Refusal: true}, record.Silence{Lasted: 5, Pending: 2}, record.CaptureLoss{Range: record.Range{First: 1, Last: 2}}, record.Reorder{PSN: 3, Behind: 2, Late: 9},
 				record.Duplicate{PSN: 4}, record.Corrupt{PSN: 5}, record.Undecided{PSN: 6, Why: "no IP IDs"}, record.ProtocolError{Rule: "order", PSN: 7, Got: "a", Want: "b"},
 			} {
@@ -123,7 +177,7 @@ func TestStoryRuns(t *testing.T) {
 			}
 		}, []string{
 			"10.10.0.1 asked 10.10.0.2 for a connection, granted after 1.0 µs", "for a connection 3 times, without an answer", "refused: reason 28, consumer reject", "disconnect (DREQ), not answered",
-			"a new life of these QPNs begins: the PSNs jumped", "closed: its QPN began another life", "10.10.0.1 gave up: refused for good", "10.10.0.2 refused PSN 1 for good: remote access error, drawn by RC SEND ONLY in frame 5",
+			"a new life of these QPNs begins: the PSNs jumped", "closed: its QPN began another life", "10.10.0.1 gave up: the responder was never ready", "10.10.0.2 refused PSN 1 for good: remote access error, drawn by RC SEND ONLY in frame 5",
 			"which repeats the RNR NAK", "had sent nothing for 5 ns, with 2 packets not acknowledged", "PSN 1 to 2 not captured", "PSN 3 came late, by 9 ns, overtaken by 2 packets", "PSN 4 was captured twice",
 			"wrong ICRC, PSN 5", "late or lost can't be told: no IP IDs", "rule broken at PSN 7: order (a instead of b)",
 		}, nil},

@@ -101,9 +101,9 @@ func sessionCodes() []Code {
 		{
 			Code: "retry-exhausted", Severities: critical,
 			Summary:  "requesters that gave up for want of an answer",
-			Meaning:  "The same packet was sent again until the retry count was used up, and then no more. This is work completion status 12, IBV_WC_RETRY_EXC_ERR, NCCL's \"error 12\". It names the last PSN that was acknowledged, what was not, how often it was sent again, and how far apart. Those tries are in no other finding.",
+			Meaning:  "The same packet was sent again until the retry count was used up, and then no more. This is work completion status 12, IBV_WC_RETRY_EXC_ERR, NCCL's \"error 12\". It names the last PSN that was acknowledged, what was not, how often it was sent again, and how far apart. Those tries are in no other finding. Where nothing comes back in the capture, it may have been RNR NAKs, and it says so. It also says whether other QPs of that host still sent something afterwards.",
 			Check:    "Whether the responder was up and its QP existed, then the path between them.",
-			Evidence: "`requesters`, " + streamsWith("`unanswered` (`first`, `last`), `last_acked` where one was, `tries`, `spacing_ns`, `frame`"),
+			Evidence: "`requesters`, " + streamsWith("`unanswered` (`first`, `last`), `last_acked` where one was, `tries`, `spacing_ns`, `quiet_ns` (from the last packet of the other side to the last try), `frame`"),
 		},
 		{
 			Code: "rnr-exhausted", Severities: critical,

@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/rocelens/rocelens/decode"
@@ -125,19 +126,12 @@ func unanswered(f *Facts) []record.Finding {
 		}
 	}
 	var h hits
-	var back map[direction]bool
 	for st := range f.streams() {
 		n := st.requests()
 		if st.s.State != record.StateUnanswered || done[st.s.ID] || n == 0 || n < minUnanswered && st.tries() == 0 {
 			continue
 		}
-		if back == nil {
-			back = directions(f)
-		}
-		if st.s.Pairing.Method == record.PairCM || back[direction{st.to().Addr, st.from().Addr}] {
-			x := hit{stream: st, n: n, say: plural(n, "request packet"), more: record.Evidence{{Key: "packets", Value: n}}, first: st.s.First, has: true}
-			h = append(h, x)
-		}
+		h = append(h, hit{stream: st, n: n, say: plural(n, "request packet"), more: record.Evidence{{Key: "packets", Value: n}}, first: st.s.First, has: true})
 	}
 	if len(h) == 0 {
 		return nil
@@ -152,50 +146,23 @@ func unanswered(f *Facts) []record.Finding {
 		record.Evidence{{Key: "qps", Value: uint64(len(h))}})
 }
 
-// direction is from one host to another.
-type direction struct{ from, to decode.Addr }
-
-// directions are those that any packet took. Where both QPs are of one host
-// nothing tells them apart, and those are left out.
-func directions(f *Facts) map[direction]bool {
-	seen := make(map[direction]bool)
-	for s := range f.Sessions.All() {
-		if s.A.Addr == s.B.Addr {
-			continue
-		}
-		if s.AToB.Packets > 0 {
-			seen[direction{s.A.Addr, s.B.Addr}] = true
-		}
-		if s.BToA.Packets > 0 {
-			seen[direction{s.B.Addr, s.A.Addr}] = true
-		}
-	}
-	return seen
-}
-
 // apart sorts the sessions whose other half was not found into those where
 // nothing at all comes back between the two hosts, and those where something
 // does and can't be told to belong to them.
 func apart(f *Facts) (oneSided, unpaired hits) {
-	var lone hits
 	for st := range f.streams() {
 		s := st.s
-		if s.Pairing.Method == record.PairNone && st.reliable() && s.Service != record.ServiceUnknown && st.req.Packets > 0 && st.resp.Packets == 0 {
-			lone = append(lone, hit{
-				stream: st, n: st.req.Packets, say: plural(st.req.Packets, "packet"), more: record.Evidence{{Key: "packets", Value: st.req.Packets}},
-				first: s.First, has: true,
-			})
+		if s.Pairing.Method != record.PairNone || !st.reliable() || s.Service == record.ServiceUnknown || st.req.Packets == 0 || st.resp.Packets > 0 {
+			continue
 		}
-	}
-	if len(lone) == 0 {
-		return nil, nil
-	}
-	seen := directions(f)
-	for _, x := range lone {
+		x := hit{
+			stream: st, n: st.req.Packets, say: plural(st.req.Packets, "packet"), more: record.Evidence{{Key: "packets", Value: st.req.Packets}},
+			first: s.First, has: true,
+		}
 		switch {
-		case !seen[direction{x.to().Addr, x.from().Addr}]:
+		case s.OneSided:
 			oneSided = append(oneSided, x)
-		case x.s.State != record.StateUnanswered: // which is a finding of its own
+		case s.State != record.StateUnanswered: // which is a finding of its own
 			unpaired = append(unpaired, x)
 		}
 	}
@@ -213,10 +180,30 @@ func oneSided(f *Facts) []record.Finding {
 	if len(h) > 1 {
 		title = "Only one direction of " + plural(uint64(len(h)), "flow") + " is in this capture"
 	}
+	unsaid := ""
+	if slices.ContainsFunc(h, func(x hit) bool { return x.s.State == record.StateFailed }) {
+		unsaid = " Or it said nothing at all: a requester gave up."
+	}
 	return h.finding(record.Info, "one-sided", title,
-		"What the other side said was not captured, so causes, latencies and most losses can't be told."+h.worst()+" Mirror both directions. On a host, tcpdump sees RDMA only "+
+		"What the other side said was not captured, so causes, latencies and most losses can't be told."+unsaid+h.worst()+saidAlone(h)+" Mirror both directions. On a host, tcpdump sees RDMA only "+
 			"where the NIC hands it a copy (a sniffer device, or the RDMA device itself).",
 		record.Evidence{{Key: "packets", Value: h.sum()}})
+}
+
+// saidAlone is what NAKs say though what they are for is not in the capture.
+func saidAlone(h hits) string {
+	var n uint64
+	for i := range h {
+		n += h[i].req.Naks[decode.NakSequence]
+	}
+	if n == 0 {
+		return ""
+	}
+	to := host(h[0].from())
+	if len(h) > 1 {
+		to = "those who sent them"
+	}
+	return " " + plural(n, "NAK") + " here " + isAre(n, "says", "say") + " that requests were lost, or overtaken, on their way to " + to + "."
 }
 
 // unpaired says that flows were not matched to sessions.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
@@ -45,6 +46,10 @@ func gaveUp(f *Facts, rnr bool) (h hits) {
 		say += ", sent again " + times(uint64(d.Tries))
 		if d.Spacing > 0 && d.Tries > 1 {
 			say += " about " + duration(d.Spacing) + " apart"
+		}
+		if quiet := e.Time - st.resp.Last; st.resp.Packets > 0 && quiet > 0 && !rnr {
+			say += ", with nothing from there for " + duration(quiet)
+			more = append(more, record.Fact{Key: "quiet_ns", Value: quiet})
 		}
 		h = append(h, hit{stream: st, n: 1, more: more, say: say, first: e.Frame, has: true})
 	}
@@ -87,17 +92,129 @@ func retryExhausted(f *Facts) []record.Finding {
 	if len(h) == 0 {
 		return nil
 	}
-	title := host(h[0].from()) + " gave up on " + endpoint(h[0].to()) + ": retries exhausted without an answer"
-	if len(h) > 1 {
-		title = plural(uint64(len(h)), "requester") + " gave up: retries exhausted without an answer"
+	unseen := 0 // requesters whose answers are not in the capture
+	for i := range h {
+		if h[i].s.Failure == record.FailedUnseen {
+			unseen++
+		}
 	}
-	detail := "The application gets work completion status 12, IBV_WC_RETRY_EXC_ERR (NCCL prints \"error 12\", \"transport retry counter exceeded\"), and the QP is dead." + h.each() + passed(h) +
-		" See whether the responder was up at that moment and its QP existed (a QP that is gone drops what comes, without a word), then the path: link state, routes, a " +
-		"firewall on UDP 4791, an MTU that is too small, a pause storm."
-	if !f.alone {
-		detail += " `rocelens session --qp " + hex(uint64(h[0].to().QPN), 1) + " --addr " + host(h[0].to()) + " FILE` tells the whole of it."
+	const died = "work completion status 12, IBV_WC_RETRY_EXC_ERR (NCCL prints \"error 12\", \"transport retry counter exceeded\")"
+	title := h.who() + " gave up on " + h.whom() + ": retries exhausted without an answer"
+	detail := "The application gets " + died + ", and the QP is dead." + h.each() + passed(h)
+	const ready = "status 13, IBV_WC_RNR_RETRY_EXC_ERR: the responder had no receive buffer, and the network did its work"
+	switch {
+	case unseen == len(h):
+		title = h.who() + " gave up on " + h.whom() + ": retries exhausted, with answers that are not in this capture"
+		detail = "If there were none, the application gets " + died + ". If they were RNR NAKs, it gets " + ready + ". The QP is dead." + h.each() + passed(h)
+	case unseen > 0:
+		detail += " Of " + count(uint64(unseen)) + " of them the answers are not in this capture. If they were RNR NAKs, it is " + ready + "."
 	}
+	detail += f.afterwards(h) + " See whether the responder was up at that moment and its QP existed (a QP that is gone drops what comes, without a word), then the path: link state, routes, a " +
+		"firewall on UDP 4791, an MTU that is too small, a pause storm." + h.story(f)
 	return h.finding(record.Critical, "retry-exhausted", title, detail, record.Evidence{{Key: "requesters", Value: uint64(len(h))}})
+}
+
+// who gave up: "10.0.0.1", "4 QPs of 10.0.0.1" or "4 requesters".
+func (h hits) who() string {
+	for i := range h {
+		if h[i].from().Addr != h[0].from().Addr {
+			return plural(uint64(len(h)), "requester")
+		}
+	}
+	if len(h) == 1 {
+		return host(h[0].from())
+	}
+	return plural(uint64(len(h)), "QP") + " of " + host(h[0].from())
+}
+
+// whom they gave up on: "10.0.0.2/0x12", "10.0.0.2" or "3 hosts".
+func (h hits) whom() string {
+	hosts := make(map[decode.Addr]bool)
+	for i := range h {
+		hosts[h[i].to().Addr] = true
+	}
+	switch {
+	case len(h) == 1:
+		return endpoint(h[0].to())
+	case len(hosts) == 1:
+		return host(h[0].to())
+	}
+	return plural(uint64(len(hosts)), "host")
+}
+
+// afterwards says whether other QPs of the hosts that did not answer sent
+// anything after that: whether it is the host, or the QP.
+func (f *Facts) afterwards(h hits) string {
+	if f.alone {
+		return ""
+	}
+	type peer struct {
+		name  string
+		until int64 // when the last requester gave up on it
+		given int   // requesters that did
+		other bool  // it has sessions beside those
+		alive bool  // and sent something on them after that
+		late  bool  // or on those
+	}
+	peers := make(map[decode.Addr]*peer)
+	var order []*peer
+	given := make(map[string]bool, len(h))
+	for i := range h {
+		x := &h[i]
+		given[x.s.ID] = true
+		p := peers[x.to().Addr]
+		if p == nil {
+			p = &peer{name: host(x.to())}
+			peers[x.to().Addr] = p
+			order = append(order, p)
+		}
+		p.until = max(p.until, x.first.Time)
+		p.given++
+	}
+	for s := range f.Sessions.All() {
+		for _, side := range [...]struct {
+			end  *record.Endpoint
+			sent *record.Direction
+		}{{&s.A, &s.AToB}, {&s.B, &s.BToA}} {
+			p := peers[side.end.Addr]
+			if p == nil || side.sent.Packets == 0 {
+				continue
+			}
+			after := side.sent.Last > p.until
+			if given[s.ID] {
+				p.late = p.late || after
+				continue
+			}
+			p.other = true
+			p.alive = p.alive || after
+		}
+	}
+	var alive, silent []string
+	for _, p := range order {
+		switch {
+		case p.alive:
+			alive = append(alive, p.name)
+		case (p.other || p.given > 1) && !p.late:
+			silent = append(silent, p.name)
+		}
+	}
+	s := ""
+	if len(alive) > 0 {
+		s += " Other QPs of " + listed(alive) + " still sent after that: the host and its link were up, so look at the QP and its process first."
+	}
+	if len(silent) > 0 {
+		s += " Nothing came after that from any QP of " + listed(silent) + ": look at the host, its NIC and its link first."
+	}
+	return s
+}
+
+// story is the command that tells the worst of them, where the reader does not
+// look at it already.
+func (h hits) story(f *Facts) string {
+	if f.alone {
+		return ""
+	}
+	return " `rocelens session --qp " + hex(uint64(h[0].to().QPN), 1) + " --addr " + host(h[0].to()) + " FILE` tells the whole of it."
 }
 
 // rnrExhausted says who gave up because the responder was never ready.
@@ -170,12 +287,16 @@ func remoteError(f *Facts) []record.Finding {
 		}
 		title = plural(n, "request") + " refused for good: " + strings.Join(names, ", ")
 	}
-	detail := ""
+	detail := h.each()
 	for _, c := range codes {
 		r := remoteCodes[c]
-		detail += " The requester of an " + r.name + " gets work completion status " + r.status + ", and its QP is dead. " + r.check
+		who := "The requester's application"
+		if len(codes) > 1 {
+			who = "For " + r.name + " the requester's application"
+		}
+		detail += " " + who + " gets work completion status " + r.status + ", and the QP is dead. " + r.check
 	}
-	return h.finding(record.Critical, "remote-error", title, strings.ReplaceAll(strings.TrimSpace(h.each()+detail), "of an remote", "of a remote"),
+	return h.finding(record.Critical, "remote-error", title, strings.TrimSpace(detail)+h.story(f),
 		record.Evidence{{Key: "naks", Value: n}, {Key: "codes", Value: codes}})
 }
 

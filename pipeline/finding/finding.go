@@ -75,7 +75,7 @@ var rules = [...]rule{
 // sessionRules are those of them that speak of sessions one by one.
 var sessionRules = [...]rule{
 	retryExhausted, rnrExhausted, remoteError, lostBeforeTap, lostAfterTap, goBackN, ackTimeout, rnrStall, answerLost, missing,
-	silence, refused, unansweredConnect, unanswered, protocolError, selectiveRepeat, reordering, captureLoss, undecided,
+	silence, refused, unansweredConnect, unanswered, protocolError, selectiveRepeat, reordering, captureLoss, undecided, oneSided, unpaired,
 }
 
 // Find is all findings, the worst first, in an order that depends on f alone.

@@ -154,18 +154,49 @@ func TestSessionRules(t *testing.T) {
 				event(79, "nobody", record.RetryExhausted{}),
 			}
 		}, "critical retry-exhausted, critical rnr-exhausted", []string{
-			"2 requesters gave up: retries", "PSN 6 unanswered, sent again once.", "10.0.0.1 gave up on 10.0.0.2/0x14, which was never ready",
+			"2 QPs of 10.0.0.1 gave up on 10.0.0.2: retries", "PSN 6 unanswered, sent again once.", "10.0.0.1 gave up on 10.0.0.2/0x14, which was never ready",
 		}},
+		{"gave up, and the host lives", func(r *all) {
+			r.s = append(r.s, session("t", end(3, 0x13), end(2, 0x14)))
+			r.s[0].BToA.Last = second
+			r.events = []record.Event{event(1_500_000, "s", record.RetryExhausted{Tries: 7})}
+		}, "critical retry-exhausted", []string{
+			", with nothing from there for 500.0 ms.", "Other QPs of 10.0.0.2 still sent after that: the host and its link were up",
+		}},
+		{"gave up on several hosts, which are silent", func(r *all) {
+			r.s = append(r.s, session("t", end(3, 0x13), end(2, 0x14)), session("u", end(3, 0x13), end(4, 0x14)))
+			for i := range r.s {
+				r.s[i].BToA.Last = second
+			}
+			r.events = []record.Event{event(1_500_000, "s", record.RetryExhausted{Tries: 7}), event(1_600_000, "u", record.RetryExhausted{Tries: 7})}
+		}, "critical retry-exhausted", []string{
+			"2 requesters gave up on 2 hosts: retries", "Nothing came after that from any QP of 10.0.0.2: look at the host, its NIC and its link first.",
+		}},
+		{"gave up, and the answers are not in the capture", func(r *all) {
+			s := &r.s[0]
+			s.State, s.Failure, s.OneSided, s.Pairing, s.BToA = record.StateFailed, record.FailedUnseen, true, record.Pairing{}, record.Direction{}
+			r.events = []record.Event{event(70, "s", record.RetryExhausted{Tries: 3})}
+		}, "critical retry-exhausted, info one-sided", []string{
+			"10.0.0.1 gave up on 10.0.0.2/0x12: retries exhausted, with answers that are not in this capture", "If there were none, the application gets work completion status 12",
+			"If they were RNR NAKs, it gets status 13, IBV_WC_RNR_RETRY_EXC_ERR", "Or it said nothing at all: a requester gave up.",
+		}},
+		{"one of two, and its answers are not in the capture", func(r *all) {
+			r.s = append(r.s, session("t", end(1, 0x13), end(3, 0x14)))
+			r.s[1].State, r.s[1].Failure = record.StateFailed, record.FailedUnseen
+			r.events = []record.Event{event(70, "s", record.RetryExhausted{Tries: 3}), event(71, "t", record.RetryExhausted{Tries: 3})}
+		}, "critical retry-exhausted", []string{"2 QPs of 10.0.0.1 gave up on 2 hosts: retries exhausted without an answer", "Of 1 of them the answers are not in this capture."}},
 		{"refused for good", func(r *all) {
 			request := frame(8)
 			r.events = []record.Event{event(9, "s", record.Nak{Code: "remote_access", PSN: 99, Opcode: "RC_RDMA_READ_REQUEST", Request: &request})}
 		}, "critical remote-error", []string{
 			"10.0.0.2/0x12 refused a request of 10.0.0.1: remote access error (NAK 0x62).", "remote access error (NAK 0x62) at PSN 99, drawn by RC RDMA READ REQUEST in frame 8.",
-			"status 10, IBV_WC_REM_ACCESS_ERR", "The requester of a remote access",
+			"The requester's application gets work completion status 10, IBV_WC_REM_ACCESS_ERR", "`rocelens session --qp 0x12 --addr 10.0.0.2 FILE`",
 		}},
 		{"two of them", func(r *all) {
 			r.events = []record.Event{event(9, "s", record.Nak{Code: "invalid_request"}), event(10, "s", record.Nak{Code: "remote_operational"})}
-		}, "critical remote-error", []string{"2 requests refused for good: invalid request (NAK 0x61), remote operational error (NAK 0x63)"}},
+		}, "critical remote-error", []string{
+			"2 requests refused for good: invalid request (NAK 0x61), remote operational error (NAK 0x63)", "For invalid request (NAK 0x61) the requester's application gets work completion status 9",
+		}},
 		{"connection refused", func(r *all) {
 			r.events = []record.Event{event(3, "s", record.Reject{Reason: 10, Text: "stale connection"})}
 			r.events[0].Stream = 1
@@ -190,9 +221,14 @@ func TestSessionRules(t *testing.T) {
 		}, "warning unanswered", []string{"No answer to any of 10,000 request packets from 10.0.0.1/0x13 to 10.0.0.2/0x14"}},
 		{"one direction alone", func(r *all) {
 			s := &r.s[0]
-			s.State, s.Pairing, s.BToA, s.B.HasQPN = record.StateUnanswered, record.Pairing{}, record.Direction{}, true
+			s.OneSided, s.Pairing, s.BToA, s.B.HasQPN = true, record.Pairing{}, record.Direction{}, true
 			s.A.HasQPN = false
 		}, "info one-sided", []string{"Only the packets from 10.0.0.1/? to 10.0.0.2/0x12 are in this capture"}},
+		{"answers alone", func(r *all) {
+			s := &r.s[0]
+			s.OneSided, s.Pairing, s.AToB, s.BToA = true, record.Pairing{}, s.BToA, record.Direction{}
+			s.AToB.Naks[decode.NakSequence], s.AToB.RNRNaks = 4, 1
+		}, "warning rnr-stall, info one-sided", []string{"4 NAKs here say that requests were lost, or overtaken, on their way to 10.0.0.1.", "10.0.0.1/0x11 was not ready once (RNR NAK)"}},
 		{"not matched", func(r *all) {
 			r.s[0].Pairing, r.s[0].BToA = record.Pairing{}, record.Direction{}
 			x := session("t", end(2, 0), end(1, 0x11))

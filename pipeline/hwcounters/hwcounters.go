@@ -202,6 +202,9 @@ func addGivenUp(hosts map[key]*Host, sessions record.Sessions, events []record.E
 	}
 	for s := range sessions.All() {
 		for _, g := range up[s.ID] {
+			if s.Failure == record.FailedUnseen { // which of the two it was can't be told
+				continue
+			}
 			end := &s.A
 			if g.stream == 1 {
 				end = &s.B

@@ -50,11 +50,48 @@ type State uint8
 const (
 	StateOpen       State = iota // to the end of the capture
 	StateClosed                  // disconnected, or its QPN began a new life
-	StateFailed                  // the requester gave up
-	StateUnanswered              // requests without any answer
+	StateFailed                  // the requester gave up, or the responder refused for good
+	StateUnanswered              // requests without any answer, where answers would be seen
 )
 
 func (s State) String() string { return [...]string{"open", "closed", "failed", "unanswered"}[s] }
+
+// Failure is why a session failed.
+type Failure uint8
+
+// The failures. Those from FailedInvalidRequest on are NAKs, in the order of
+// their codes.
+const (
+	NoFailure        Failure = iota
+	FailedRetries            // retries exhausted without an answer
+	FailedRNR                // RNR retries exhausted
+	FailedUnseen             // one or the other: answers are not in the capture
+	FailedConnection         // the connection was refused
+	FailedInvalidRequest
+	FailedRemoteAccess
+	FailedRemoteOperational
+	FailedInvalidRDRequest
+	numFailures
+)
+
+func (f Failure) String() string {
+	return [...]string{
+		"", "retry_exhausted", "rnr_exhausted", "gave_up", "connection_refused",
+		"invalid_request", "remote_access", "remote_operational", "invalid_rd_request",
+	}[f]
+}
+
+// FailureNames are those of all failures.
+func FailureNames() []string {
+	names := make([]string, 0, numFailures)
+	for f := NoFailure + 1; f < numFailures; f++ {
+		names = append(names, f.String())
+	}
+	return names
+}
+
+// Refused says that the responder ended the session, with a NAK.
+func (f Failure) Refused() bool { return f >= FailedInvalidRequest }
 
 // Vantage is where the tap was.
 type Vantage uint8

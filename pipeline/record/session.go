@@ -34,9 +34,14 @@ type Session struct {
 	AckTimeout [2]int64
 
 	AToB, BToA Direction
-	// FailedStream is the requester that gave up, 0 for A and 1 for B, in
-	// StateFailed.
+	// FailedStream is the requester that gave up or was refused, 0 for A and 1
+	// for B, and Failure why, in StateFailed.
 	FailedStream uint8
+	Failure      Failure
+	// OneSided says that nothing of what should come back is in the capture:
+	// no packet at all from B's address to A's. Whether A got answers can't be
+	// told then.
+	OneSided bool
 }
 
 // Endpoint is one end of a session.

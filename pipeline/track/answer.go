@@ -242,6 +242,7 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 		t.emit(f, p, ev)
 		if l := f.life; l.state == record.StateOpen && int(code) < len(nakNames)-1 { // both sides' QPs are in error now
 			l.state, l.failed = record.StateFailed, f
+			l.failure = record.FailedInvalidRequest + record.Failure(code-decode.NakInvalidRequest)
 			t.emit(f, p, record.Failed{Why: "nak", Code: ev.Code})
 		}
 		return

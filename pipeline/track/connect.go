@@ -148,7 +148,7 @@ func (t *Tracker) idleConnections() (sessions []record.Session) {
 			}
 			switch {
 			case conn.State == cm.Rejected:
-				s.State = record.StateFailed
+				s.State, s.Failure = record.StateFailed, record.FailedConnection
 			case !answered && conn.CM.Requested != 0:
 				s.State = record.StateUnanswered
 			case c.disconnect != nil:

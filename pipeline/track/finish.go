@@ -78,12 +78,15 @@ func (t *Tracker) gaveUp(f *flow) {
 		LastAcked:  (s.acked - 1) & psnMask, HasAcked: s.hasAcked, Tries: l.n, Spacing: l.spacing, RNR: l.rnr,
 	}
 	t.emitAt(f, l.frame, x)
-	why := "retry_exhausted"
+	why := record.FailedRetries
 	if l.rnr {
-		why = "rnr_exhausted"
+		why = record.FailedRNR
 	}
-	t.emitAt(f, f.last.ref(), record.Failed{Why: why})
-	f.life.state, f.life.failed = record.StateFailed, f
+	t.emitAt(f, f.last.ref(), record.Failed{Why: why.String()})
+	if l.takes && !l.rnr && !s.heard {
+		why = record.FailedUnseen // if nothing at all comes back
+	}
+	f.life.state, f.life.failed, f.life.failure = record.StateFailed, f, why
 }
 
 // allAnswered says whether nothing is outstanding, as far as the tap knows.
@@ -203,7 +206,11 @@ func session(f *flow, s *record.Session) {
 			s.Vantage = record.VantageBetween
 		}
 	}
-	if s.State == record.StateOpen && f.requests && !f.req.heard && (f.peer == nil || !f.peer.req.heard) && f.service != record.UC && !f.ud {
+	s.Failure, s.OneSided = l.failure, l.oneSided
+	if s.Failure == record.FailedUnseen && !s.OneSided {
+		s.Failure = record.FailedRetries
+	}
+	if s.State == record.StateOpen && f.requests && !f.req.heard && (f.peer == nil || !f.peer.req.heard) && f.service != record.UC && !f.ud && !s.OneSided {
 		s.State = record.StateUnanswered
 	}
 }

@@ -89,10 +89,12 @@ type life struct {
 	incarnation uint32
 	method      record.PairingMethod
 	state       record.State
+	failure     record.Failure
+	oneSided    bool
 	confidence  float64
 	began       *flow       // the flow of side A
 	conn        *connection // what CM said, nil where it was not seen
-	failed      *flow       // whose requester gave up
+	failed      *flow       // whose requester gave up or was refused
 	id          *string     // nil where its ends are name enough
 }
 

@@ -124,6 +124,8 @@ func judgeSession(c *complaints, truth *scenario.Truth, s *scenario.SessionTruth
 	for _, fl := range f.flows {
 		if fl != nil {
 			equal(c, "state", fl.s.State, state(truth, s))
+			equal(c, "one-sided", fl.s.OneSided, oneSided(truth, s))
+			equal(c, "failure", fl.s.Failure, failure(truth, s))
 			break
 		}
 	}
@@ -145,10 +147,42 @@ func state(truth *scenario.Truth, s *scenario.SessionTruth) record.State {
 		return record.StateFailed // the file goes on
 	case closed || anotherLife(truth, s):
 		return record.StateClosed
-	case sent && !heard:
+	case sent && !heard && !oneSided(truth, s):
 		return record.StateUnanswered
 	}
 	return record.StateOpen
+}
+
+// oneSided says whether nothing of what should come back is in the capture.
+func oneSided(truth *scenario.Truth, s *scenario.SessionTruth) bool {
+	var both [2]bool // what a's host sent, and what b's did
+	for _, o := range truth.Sessions {
+		for side := range 2 {
+			if n, _ := captured(o, side); n == 0 {
+				continue
+			}
+			switch from, to := ends(o, side); {
+			case from.Addr == s.A.Addr && to.Addr == s.B.Addr:
+				both[0] = true
+			case from.Addr == s.B.Addr && to.Addr == s.A.Addr:
+				both[1] = true
+			}
+		}
+	}
+	reliable := s.Service != scenario.UC && s.Service != scenario.UD && s.Service != ""
+	replied := s.CM != nil && slices.ContainsFunc(s.CM.Messages, func(m scenario.CMFrame) bool { return m.Message == "REP" && m.Frame != 0 })
+	return reliable && both[0] != both[1] && !replied
+}
+
+// failure is why a session failed, as far as the tap can know.
+func failure(truth *scenario.Truth, s *scenario.SessionTruth) record.Failure {
+	if state(truth, s) != record.StateFailed {
+		return record.NoFailure
+	}
+	return map[string]record.Failure{
+		"retry_exceeded": record.FailedRetries, "rnr_retry_exceeded": record.FailedRNR,
+		"remote_access_error": record.FailedRemoteAccess, "remote_invalid_request": record.FailedInvalidRequest, "remote_operational_error": record.FailedRemoteOperational,
+	}[s.Why]
 }
 
 // anotherLife says whether the session's QPNs live again.

@@ -90,5 +90,12 @@ func operationOf(op decode.Opcode) (*operation, record.Service) {
 	return o, s
 }
 
+// takesBuffer says whether a packet takes a receive buffer, so that the
+// responder may be out of them.
+func takesBuffer(op decode.Opcode) bool {
+	o, _ := operationOf(op)
+	return o.class == classRequest && (o.kind == record.Send || op&31 == 0x09 || op&31 == 0x0b) // WRITEs with immediate data
+}
+
 // isCNP says whether a packet tells its receiver to slow down.
 func isCNP(op decode.Opcode) bool { return op == decode.OpCNP || op == decode.OpCNPGroup }

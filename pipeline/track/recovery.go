@@ -153,6 +153,7 @@ type lastTries struct {
 	last    int64
 	spacing int64
 	rnr     bool
+	takes   bool            // the packet needs a receive buffer, and may find none
 	frame   record.FrameRef // of the last
 }
 

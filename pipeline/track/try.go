@@ -140,7 +140,7 @@ func (l *lastTries) note(p *Packet, psn uint32, rnr bool) {
 		*l = lastTries{psn: psn, n: 1, first: p.Time}
 	}
 	l.last, l.frame = p.Time, p.Ref()
-	l.rnr = rnr
+	l.rnr, l.takes = rnr, takesBuffer(p.Opcode)
 }
 
 // lostFrom moves what was missing in the ending pass from psn on to what is
