@@ -68,8 +68,7 @@ With --no-icrc no packet is looked at for corruption, so --fail-on does not see 
 	f.Var((*atLeastOne)(&o.top), "top", "sessions that text lists, the worst first")
 	f.Var((*sessionSort)(&o.sort), "session-sort", "what text lists first, `ORDER`: "+strings.Join(report.SortNames(), ", "))
 	f.IntVar(&o.maxEvents, "max-events", pipeline.DefaultConfig().Track.MaxEvents, "keep at most `N` events in the report; what is left out is counted")
-	o.maxMemory = defaultMaxMemory
-	f.Var(&o.maxMemory, "max-memory", "memory for sessions, `SIZE` as in 512M or 4G: beyond it those that were silent longest are forgotten, and counted")
+	addMaxMemory(f, &o.maxMemory)
 	addAckTimeout(f, &o.timeout)
 	addWorkers(f, &o.workers)
 	f.BoolVar(&o.noICRC, "no-icrc", false, "do not check ICRCs, which is most of the work on large packets: no corruption is found then")

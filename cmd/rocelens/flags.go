@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"runtime"
 	"strconv"
@@ -154,6 +155,19 @@ func (b *byteSize) Set(s string) error {
 }
 
 func (*byteSize) Type() string { return "SIZE" }
+
+// addMaxMemory adds --max-memory.
+func addMaxMemory(f *pflag.FlagSet, b *byteSize) {
+	*b = defaultMaxMemory
+	f.Var(b, "max-memory", "memory for sessions, `SIZE` as in 512M or 4G: beyond it those that were silent longest are forgotten, and counted")
+}
+
+// forgotten says on stderr how many sessions went for want of memory.
+func forgotten(w io.Writer, n uint64) {
+	if n > 0 {
+		fmt.Fprintf(w, "rocelens: %d sessions were forgotten to keep within memory (--max-memory): what they did later counts as sessions of their own\n", n)
+	}
+}
 
 // addWorkers adds --workers.
 func addWorkers(f *pflag.FlagSet, n *int) {

@@ -30,6 +30,7 @@ type packetsOptions struct {
 	from, to  string
 	rocePorts []uint16
 	sessions  bool
+	maxMemory byteSize
 }
 
 // packetForms are the values of -T.
@@ -84,6 +85,9 @@ Packets at exactly the limits are in.`,
 			if cmd.Flags().Changed("count") && o.count == 0 {
 				return errors.New("-c 0 asks for no packet: use 1 or more, or leave it out for all")
 			}
+			if cmd.Flags().Changed("max-memory") && !o.needsNotes() {
+				return errors.New("--max-memory is for sessions: it goes with --sessions, or with a field of them")
+			}
 			if err := o.checkWrite(cmd.Flags()); err != nil {
 				return err
 			}
@@ -102,6 +106,7 @@ Packets at exactly the limits are in.`,
 	f.StringVar(&o.from, "from", "", "list only packets from `TIME` on")
 	f.StringVar(&o.to, "to", "", "list only packets up to `TIME`")
 	f.BoolVar(&o.sessions, "sessions", false, "show what each packet is in its session: the input is read twice")
+	addMaxMemory(f, &o.maxMemory)
 	addRoCEPort(f, &o.rocePorts)
 	completeValues(cmd, "type", packetForms)
 	completeValues(cmd, "field", decode.FieldNames())

@@ -23,6 +23,7 @@ type sessionOptions struct {
 	maxEvents int
 	timeout   ackTimeout
 	workers   int
+	maxMemory byteSize
 	rocePorts []uint16
 }
 
@@ -62,6 +63,7 @@ between the events; standard input can be read only once, and goes without.`,
 	f.IntVar(&o.maxEvents, "max-events", storyEvents, "keep at most `N` events of all sessions")
 	addAckTimeout(f, &o.timeout)
 	addWorkers(f, &o.workers)
+	addMaxMemory(f, &o.maxMemory)
 	addRoCEPort(f, &o.rocePorts)
 	completeValues(cmd, "format", reportFormats)
 	return cmd
@@ -107,6 +109,8 @@ func (o *sessionOptions) run(ctx context.Context) error {
 	cfg.Workers = o.workers
 	told, done := showProgress(o.err)
 	cfg.Progress = told
+	cfg.Track.MaxMemory = int64(o.maxMemory)
+	defer keepMemoryClose()()
 	result, err := pipeline.Run(ctx, src, cfg)
 	done()
 	inputs := finish(src, err)
@@ -116,6 +120,7 @@ func (o *sessionOptions) run(ctx context.Context) error {
 	}
 	r := report.New(inputs, result, nil, toolVersion())
 	r.Partial = partial
+	forgotten(o.err, r.Forgotten)
 	sessions, err := report.Select(r.Sessions, qp, o.addr)
 	if err != nil {
 		return errors.Join(err, complain(o.err, inputs))

@@ -144,13 +144,15 @@ func (o *packetsOptions) takeNotes(ctx context.Context, in *twice, inputs []capt
 	}
 	cfg := pipeline.DefaultConfig()
 	cfg.Decode.RoCEPorts = o.rocePorts
-	cfg.Track = track.Config{Notes: track.NewNotes()}
-	_, err = pipeline.Run(ctx, src, cfg)
+	cfg.Track = track.Config{Notes: track.NewNotes(), MaxMemory: int64(o.maxMemory)}
+	defer keepMemoryClose()()
+	result, err := pipeline.Run(ctx, src, cfg)
 	switch {
 	case ctx.Err() != nil:
 		return nil, interrupted()
 	case err != nil && !isDamage(err):
 		return nil, err
 	}
+	forgotten(o.err, result.Forgotten)
 	return cfg.Track.Notes, nil // damage is told of at the second reading
 }

@@ -98,7 +98,9 @@ func TestStoryEnds(t *testing.T) {
 			s.Pairing, s.BToA = record.Pairing{}, record.Direction{}
 		}, nil, []string{"RC, nvme-rdma, no answer"}, []string{"not found", "not in this capture"}},
 		{func(s *record.Session) { s.Pairing, s.BToA = record.Pairing{}, record.Direction{} }, nil, []string{"RC, nvme-rdma, other direction not found"}, nil},
-		{func(s *record.Session) { s.Service, s.Pairing, s.BToA = record.UC, record.Pairing{}, record.Direction{} }, nil, []string{"UC, nvme-rdma Time"}, nil},
+		{func(s *record.Session) {
+			s.Service, s.Pairing, s.BToA = record.UC, record.Pairing{}, record.Direction{}
+		}, nil, []string{"UC, nvme-rdma Time"}, nil},
 		{func(s *record.Session) { s.BToA.RNRNaks = 3 }, nil, []string{"10.10.0.2 sent 161 packets (answers: 140 ACK, 20 NAK, 3 RNR NAK)"}, nil},
 	} {
 		got := flat(told(t, func(c *Chapter) {
