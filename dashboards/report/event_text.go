@@ -21,17 +21,6 @@ func psnRange(r record.Range) string {
 // opcodeText is an opcode's name for people.
 func opcodeText(name string) string { return strings.ReplaceAll(name, "_", glue) }
 
-// times is "once", "twice", "3 times".
-func times(n uint64) string {
-	switch n {
-	case 1:
-		return "once"
-	case 2:
-		return "twice"
-	}
-	return count(n) + glue + "times"
-}
-
 // nakTexts are what NAKs say, by their code.
 var nakTexts = map[string]string{
 	"invalid_request": "invalid request", "remote_access": "remote access error", "remote_operational": "remote operational error",

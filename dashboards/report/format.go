@@ -5,42 +5,29 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/rocelens/rocelens/pipeline/words"
 )
 
 // glue is a space that no line is broken at; Text replaces it by a plain one.
 const glue = "\u00a0"
 
-// count is n with thousands separators: 1,234,567.
-func count(n uint64) string {
-	s := strconv.FormatUint(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// plural is "1 packet", "2 packets", "1,000 packets".
+// Short names, with words that stay together.
+func count(n uint64) string { return words.Count(n) }
 func plural(n uint64, noun string) string {
-	if n == 1 {
-		return "1" + glue + noun
-	}
-	return count(n) + glue + noun + "s"
+	return strings.Replace(words.Plural(n, noun), " ", glue, 1)
 }
+func times(n uint64) string    { return glued(words.Times(n)) }
+func duration(ns int64) string { return glued(words.Duration(ns)) }
 
-// share is part of whole in per cent. It says 0 and 100 only where that is
-// exact, because "100.0 %" hides the one packet that differs.
+func glued(s string) string { return strings.ReplaceAll(s, " ", glue) }
+
+// share is part of whole in per cent.
 func share(part, whole uint64) string {
 	if whole == 0 {
 		return "-"
 	}
-	s := strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 1, 64)
-	switch {
-	case part > 0 && s == "0.0":
-		return "<0.1" + glue + "%"
-	case part < whole && s == "100.0":
-		return ">99.9" + glue + "%"
-	}
-	return s + glue + "%"
+	return glued(words.Percent(part, whole))
 }
 
 // scaled writes v with three digits or so and the prefix that suits it.
@@ -65,33 +52,6 @@ func byteSize(n uint64) string {
 		return plural(n, "byte")
 	}
 	return scaled(float64(n), "B")
-}
-
-// duration is a length of time for people, to three or four digits.
-func duration(ns int64) string {
-	const day = 24 * time.Hour
-	d := time.Duration(ns)
-	f := func(unit time.Duration, digits int, name string) string {
-		return strconv.FormatFloat(float64(d)/float64(unit), 'f', digits, 64) + glue + name
-	}
-	switch {
-	case d < time.Microsecond:
-		return strconv.FormatInt(ns, 10) + glue + "ns"
-	case d < time.Millisecond:
-		return f(time.Microsecond, 1, "µs")
-	case d < time.Second:
-		return f(time.Millisecond, 1, "ms")
-	case d < time.Minute:
-		return f(time.Second, 3, "s")
-	case d < time.Hour:
-		d = d.Round(time.Second)
-		return strconv.Itoa(int(d/time.Minute)) + " min " + strconv.Itoa(int(d%time.Minute/time.Second)) + " s"
-	case d >= 2*day:
-		d = d.Round(time.Hour)
-		return strconv.Itoa(int(d/day)) + " d " + strconv.Itoa(int(d%day/time.Hour)) + " h"
-	}
-	d = d.Round(time.Minute)
-	return strconv.Itoa(int(d/time.Hour)) + " h " + strconv.Itoa(int(d%time.Hour/time.Minute)) + " min"
 }
 
 // span writes first and last as a range, the day once if it is the same.

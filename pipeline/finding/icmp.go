@@ -141,17 +141,6 @@ func icmpError(f *Facts) []record.Finding {
 	})
 }
 
-// times is "once", "twice", "3 times".
-func times(n uint64) string {
-	switch n {
-	case 1:
-		return "once"
-	case 2:
-		return "twice"
-	}
-	return count(n) + " times"
-}
-
 // with is a list of different texts with one more.
 func with(list []string, s string) []string {
 	if slices.Contains(list, s) {

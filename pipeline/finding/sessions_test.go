@@ -125,8 +125,8 @@ func TestSessionRules(t *testing.T) {
 			r.s[0].BToA.RNRNaks = 4
 			r.events = []record.Event{{Session: "s", Frame: frame(9), Count: 4, Detail: record.RNRNak{Timer: second / 8}}}
 		}, "critical rnr-stall", []string{
-			"10.0.0.2/0x12 was not ready 4 times (RNR NAK): 10.0.0.1 waited 1.00 s, 50.0 % of the time.",
-			"The NAKs asked for a wait of 500.0 ms in all; 1.00 s passed until",
+			"10.0.0.2/0x12 was not ready 4 times (RNR NAK): 10.0.0.1 waited 1.000 s, 50.0 % of the time.",
+			"The NAKs asked for a wait of 500.0 ms in all; 1.000 s passed until",
 		}},
 		{"RNR and losses", func(r *all) {
 			d := &r.s[0].AToB
@@ -248,7 +248,7 @@ func TestSessionRules(t *testing.T) {
 		{"undecided", func(r *all) { r.s[0].AToB.Undecided = 1 }, "info undecided", []string{"1 packet out of order"}},
 		{"silence", func(r *all) {
 			r.events = []record.Event{event(9, "s", record.Silence{Lasted: 67_000_000, Pending: 3}), event(19, "s", record.Silence{Lasted: second})}
-		}, "info silence", []string{"10.0.0.1/0x11 to 10.0.0.2/0x12 stood still twice in the middle of its traffic, for 1.07 s in all"}},
+		}, "info silence", []string{"10.0.0.1/0x11 to 10.0.0.2/0x12 stood still twice in the middle of its traffic, for 1.067 s in all"}},
 		{"silences that are no surprise", func(r *all) {
 			r.s[0].AckTimeout[0] = 80_000_000
 			r.s[0].BToA.AckLatency.Add(5_000_000)
@@ -263,7 +263,7 @@ func TestSessionRules(t *testing.T) {
 			still := event(2_100_000, "t", record.Silence{Lasted: second})
 			r.events = []record.Event{try, still, event(3_000_000, "t", record.Silence{Lasted: second})}
 		}, "critical ack-timeout, warning go-back-n, info silence", []string{
-			"Meanwhile 1 other stream stood still, for 1.00 s in all", "10.0.0.3/0x21 to 10.0.0.4/0x22 stood still once in the middle",
+			"Meanwhile 1 other stream stood still, for 1.000 s in all", "10.0.0.3/0x21 to 10.0.0.4/0x22 stood still once in the middle",
 		}},
 		{"rules broken", func(r *all) {
 			e := event(9, "s", record.ProtocolError{Rule: "opcode order", Got: "RC_SEND_MIDDLE", Want: "RC_SEND_FIRST"})

@@ -1,33 +1,17 @@
 package finding
 
 import (
-	"strconv"
 	"strings"
-	"time"
+
+	"github.com/rocelens/rocelens/pipeline/words"
 )
 
-// duration is a length of time for people, to three digits or so.
-func duration(ns int64) string {
-	d := time.Duration(ns)
-	f := func(unit time.Duration, digits int, name string) string {
-		return strconv.FormatFloat(float64(d)/float64(unit), 'f', digits, 64) + " " + name
-	}
-	switch {
-	case d < time.Microsecond:
-		return strconv.FormatInt(ns, 10) + " ns"
-	case d < time.Millisecond:
-		return f(time.Microsecond, 1, "µs")
-	case d < time.Second:
-		return f(time.Millisecond, 1, "ms")
-	case d < time.Minute:
-		return f(time.Second, 2, "s")
-	case d < time.Hour:
-		d = d.Round(time.Second)
-		return strconv.Itoa(int(d/time.Minute)) + " min " + strconv.Itoa(int(d%time.Minute/time.Second)) + " s"
-	}
-	d = d.Round(time.Minute)
-	return strconv.Itoa(int(d/time.Hour)) + " h " + strconv.Itoa(int(d%time.Hour/time.Minute)) + " min"
-}
+// Short names for what nearly every finding says.
+func count(n uint64) string               { return words.Count(n) }
+func plural(n uint64, noun string) string { return words.Plural(n, noun) }
+func times(n uint64) string               { return words.Times(n) }
+func percent(part, whole uint64) string   { return words.Percent(part, whole) }
+func duration(ns int64) string            { return words.Duration(ns) }
 
 // timeShare is part of a length of time for people, "" where that is not known.
 func timeShare(part, whole int64) string {
