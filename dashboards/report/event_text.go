@@ -290,10 +290,9 @@ func (t *text) events() {
 	for _, c := range all {
 		sessions[t.Events[c.index].Session] = nil
 	}
-	for s := range t.Sessions.All() {
+	for _, s := range t.Sessions.Notable() {
 		if _, ok := sessions[s.ID]; ok {
-			one := *s
-			sessions[s.ID] = &one
+			sessions[s.ID] = s
 		}
 	}
 	t.b.WriteByte('\n')

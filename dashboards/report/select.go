@@ -25,14 +25,13 @@ const (
 func Select(sessions record.Sessions, qpn uint32, addr string) ([]*record.Session, error) {
 	var byEnd, byPeer []*record.Session
 	want := sameAddr(addr)
-	for i := range sessions.Len() {
-		s := sessions.At(i)
+	for i, s := range sessions.Figures() {
 		a, b := s.A.HasQPN && s.A.QPN == qpn, s.B.HasQPN && s.B.QPN == qpn
 		switch {
 		case a && want(&s.A), b && want(&s.B):
-			byEnd = append(byEnd, s)
+			byEnd = append(byEnd, sessions.At(i))
 		case a && want(&s.B), b && want(&s.A):
-			byPeer = append(byPeer, s)
+			byPeer = append(byPeer, sessions.At(i))
 		}
 	}
 	found := byEnd

@@ -91,12 +91,21 @@ func (s Sort) top(all record.Sessions, n int) []int {
 		})
 		keys = keys[:min(len(keys), n)]
 	}
-	i := 0
-	for one := range all.All() {
+	add := func(one *record.Session, i int) {
 		if keys = append(keys, s.key(one, i)); len(keys) >= 2*n+1024 {
 			keep()
 		}
-		i++
+	}
+	if s == SortLatency {
+		i := 0
+		for one := range all.All() {
+			add(one, i)
+			i++
+		}
+	} else {
+		for i, one := range all.Figures() {
+			add(one, i)
+		}
 	}
 	keep()
 	out := make([]int, 0, len(keys))

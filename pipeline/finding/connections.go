@@ -56,8 +56,9 @@ func refused(f *Facts) []record.Finding {
 		}
 	}
 	severity, also := record.Info, " The same service took other connections in this capture: it was stopped since, or not started yet."
+	accepted := f.accepted()
 	for i := range h {
-		if !f.accepted(h[i].s) {
+		if s := h[i].s; s.CM == nil || !accepted[serviceOf(s)] {
 			severity, also = record.Warning, ""
 		}
 	}
@@ -65,18 +66,23 @@ func refused(f *Facts) []record.Finding {
 		"The connection manager's REJ says so."+h.each()+hints+also, record.Evidence{{Key: "connections", Value: n}})
 }
 
-// accepted says whether the service that refused s took another connection.
-func (f *Facts) accepted(s *record.Session) bool {
-	if s.CM == nil {
-		return false
-	}
-	for i := range f.Sessions.Len() {
-		o := f.Sessions.At(i)
-		if o.CM != nil && o.CM.Replied != 0 && o.CM.RejectReason == 0 && o.CM.ServiceID == s.CM.ServiceID && o.B.Addr == s.B.Addr {
-			return true
+// service is one that takes connections, at its host.
+type service struct {
+	host decode.Addr
+	id   uint64
+}
+
+func serviceOf(s *record.Session) service { return service{s.B.Addr, s.CM.ServiceID} }
+
+// accepted are the services that took a connection.
+func (f *Facts) accepted() map[service]bool {
+	all := make(map[service]bool)
+	for _, s := range f.Sessions.Notable() {
+		if s.CM != nil && s.CM.Replied != 0 && s.CM.RejectReason == 0 {
+			all[serviceOf(s)] = true
 		}
 	}
-	return false
+	return all
 }
 
 // unansweredConnect says which connections were asked for in vain.

@@ -142,6 +142,11 @@ func (h hits) whom() string {
 	return plural(uint64(len(hosts)), "host")
 }
 
+// ends tell sessions apart, whichever of a QP's lives it is.
+type ends struct{ a, b record.Endpoint }
+
+func endsOf(s *record.Session) ends { return ends{s.A, s.B} }
+
 // afterwards says whether other QPs of the hosts that did not answer sent
 // anything after that: whether it is the host, or the QP.
 func (f *Facts) afterwards(h hits) string {
@@ -158,10 +163,10 @@ func (f *Facts) afterwards(h hits) string {
 	}
 	peers := make(map[decode.Addr]*peer)
 	var order []*peer
-	given := make(map[string]bool, len(h))
+	given := make(map[ends]bool, len(h))
 	for i := range h {
 		x := &h[i]
-		given[x.s.ID] = true
+		given[endsOf(x.s)] = true
 		p := peers[x.to().Addr]
 		if p == nil {
 			p = &peer{name: host(x.to())}
@@ -171,7 +176,7 @@ func (f *Facts) afterwards(h hits) string {
 		p.until = max(p.until, x.first.Time)
 		p.given++
 	}
-	for s := range f.Sessions.All() {
+	for _, s := range f.Sessions.Figures() {
 		for _, side := range [...]struct {
 			end  *record.Endpoint
 			sent *record.Direction
@@ -181,7 +186,7 @@ func (f *Facts) afterwards(h hits) string {
 				continue
 			}
 			after := side.sent.Last > p.until
-			if given[s.ID] {
+			if given[endsOf(s)] {
 				p.late = p.late || after
 				continue
 			}

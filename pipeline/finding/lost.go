@@ -167,7 +167,7 @@ func lostAfterTap(f *Facts) []record.Finding {
 // what a flow misses may have gone elsewhere.
 func manyDestinations(f *Facts) map[string]bool {
 	flows := make(map[string]int)
-	for s := range f.Sessions.All() {
+	for _, s := range f.Sessions.Figures() {
 		if s.Service == record.UD && s.AToB.Packets > 0 {
 			flows[endpoint(&s.A)]++
 		}

@@ -142,11 +142,7 @@ func (f *Facts) prepared() *Facts {
 		ids[f.Events[i].Session] = true
 	}
 	g.byID = make(map[string]*record.Session, len(ids))
-	for i := range f.Sessions.Len() {
-		if f.Sessions.Plain(i) {
-			continue
-		}
-		s := f.Sessions.At(i)
+	for _, s := range f.Sessions.Notable() {
 		if len(g.notable) < maxNotable {
 			g.notable = append(g.notable, s)
 		} else {

@@ -112,7 +112,7 @@ type key struct {
 // the order of the addresses.
 func Expect(sessions record.Sessions, events []record.Event) []Host {
 	hosts := make(map[key]*Host)
-	for s := range sessions.All() {
+	for _, s := range sessions.Figures() {
 		a, b := host(hosts, s, &s.A), host(hosts, s, &s.B)
 		add(a, b, &s.AToB, &s.BToA)
 		add(b, a, &s.BToA, &s.AToB)
@@ -200,7 +200,7 @@ func addGivenUp(hosts map[key]*Host, sessions record.Sessions, events []record.E
 	if len(up) == 0 {
 		return
 	}
-	for s := range sessions.All() {
+	for _, s := range sessions.Notable() {
 		for _, g := range up[s.ID] {
 			if s.Failure == record.FailedUnseen { // which of the two it was can't be told
 				continue

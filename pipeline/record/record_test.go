@@ -3,6 +3,7 @@ package record_test
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -58,5 +59,48 @@ func TestBefore(t *testing.T) {
 				t.Errorf("%v before %v: %v", order[i], order[j], got)
 			}
 		}
+	}
+}
+
+// TestSessions: a list that is made when it is asked for is the same as one
+// that is there, and figures and plain sessions cost no more than they need.
+func TestSessions(t *testing.T) {
+	names := []string{"a", "b", "c", "d"}
+	filled := 0
+	made := record.MakeSessions(len(names), record.Source{
+		Fill:    func(i int, s *record.Session) { filled++; s.ID, s.PathMTU = names[i], uint32(i) },
+		Figures: func(i int, s *record.Session) { s.PathMTU = uint32(i) },
+		Plain:   func(i int) bool { return i%2 == 0 },
+	})
+	var list []record.Session
+	for i, name := range names {
+		list = append(list, record.Session{ID: name, PathMTU: uint32(i)})
+	}
+	for _, l := range []record.Sessions{made, record.SessionsOf(list...)} {
+		at := 0
+		for s := range l.All() {
+			if s.ID != names[at] || s.PathMTU != uint32(at) || l.At(at).ID != names[at] {
+				t.Errorf("session %d is %+v", at, s)
+			}
+			if at++; at == 3 {
+				break
+			}
+		}
+		for i, s := range l.Figures() {
+			if s.PathMTU != uint32(i) {
+				t.Errorf("figures of %d are %+v", i, s)
+			}
+		}
+	}
+	filled = 0
+	var notable []string
+	for i, s := range made.Notable() {
+		if s.PathMTU != uint32(i) {
+			t.Errorf("session %d is %+v", i, s)
+		}
+		notable = append(notable, s.ID)
+	}
+	if !slices.Equal(notable, []string{"b", "d"}) || filled != 2 {
+		t.Errorf("notable are %v, and %d were made", notable, filled)
 	}
 }

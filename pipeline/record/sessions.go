@@ -5,10 +5,19 @@ import "iter"
 // Sessions is a list of sessions. There can be a million of them, so each may
 // be made only when it is asked for.
 type Sessions struct {
-	n     int
-	list  []Session // all of them, or
-	fill  func(i int, s *Session)
-	plain func(i int) bool
+	n      int
+	list   []Session // all of them, or
+	source Source
+}
+
+// Source makes sessions, each by its index and in an empty Session.
+type Source struct {
+	Fill func(i int, s *Session)
+	// Figures is Fill without what takes most of the time: no ID, no DSCPs, no
+	// histogram, and no Vantage, which comes of those.
+	Figures func(i int, s *Session)
+	// Plain says that a session has nothing to tell beyond its figures.
+	Plain func(i int) bool
 }
 
 // SessionsOf is the list of the sessions given, which it does not copy.
@@ -16,10 +25,9 @@ func SessionsOf(list ...Session) Sessions {
 	return Sessions{n: len(list), list: list}
 }
 
-// MakeSessions is a list of n sessions that fill fills in, each over an empty
-// one. plain says which of them have nothing to tell beyond their figures.
-func MakeSessions(n int, fill func(i int, s *Session), plain func(i int) bool) Sessions {
-	return Sessions{n: n, fill: fill, plain: plain}
+// MakeSessions is a list of n sessions from a source.
+func MakeSessions(n int, source Source) Sessions {
+	return Sessions{n: n, source: source}
 }
 
 // Len is the number of sessions.
@@ -27,19 +35,34 @@ func (l Sessions) Len() int { return l.n }
 
 // At is the session at an index. Twice the same may be two copies.
 func (l Sessions) At(i int) *Session {
-	if l.fill == nil {
+	if l.source.Fill == nil {
 		return &l.list[i]
 	}
 	s := new(Session)
-	l.fill(i, s)
+	l.source.Fill(i, s)
 	return s
 }
 
 // All are the sessions in order, each valid until the next.
 func (l Sessions) All() iter.Seq[*Session] {
 	return func(yield func(*Session) bool) {
+		for _, s := range l.each(l.source.Fill) {
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// Figures are the sessions with their indices, each valid until the next, for
+// who needs only ends, states and counts: what Source.Figures leaves out may be
+// missing.
+func (l Sessions) Figures() iter.Seq2[int, *Session] { return l.each(l.source.Figures) }
+
+func (l Sessions) each(fill func(i int, s *Session)) iter.Seq2[int, *Session] {
+	return func(yield func(int, *Session) bool) {
 		var one *Session
-		if l.fill != nil {
+		if fill != nil {
 			one = new(Session)
 		}
 		for i := range l.n {
@@ -48,9 +71,20 @@ func (l Sessions) All() iter.Seq[*Session] {
 				s = &l.list[i]
 			} else {
 				*s = Session{}
-				l.fill(i, s)
+				fill(i, s)
 			}
-			if !yield(s) {
+			if !yield(i, s) {
+				return
+			}
+		}
+	}
+}
+
+// Notable are the sessions in order that are not plain, with their indices.
+func (l Sessions) Notable() iter.Seq2[int, *Session] {
+	return func(yield func(int, *Session) bool) {
+		for i := range l.n {
+			if !l.Plain(i) && !yield(i, l.At(i)) {
 				return
 			}
 		}
@@ -59,4 +93,4 @@ func (l Sessions) All() iter.Seq[*Session] {
 
 // Plain says that a session is known to have nothing to tell beyond its
 // figures: paired, answered, and nothing sent again, lost or refused.
-func (l Sessions) Plain(i int) bool { return l.plain != nil && l.plain(i) }
+func (l Sessions) Plain(i int) bool { return l.source.Plain != nil && l.source.Plain(i) }

@@ -153,12 +153,13 @@ func (f *flow) ends() (a, b record.Endpoint) {
 	return a, b
 }
 
-// session is the record of the session that f began.
+// session is the record of the session that f began, without what details
+// adds.
 func session(f *flow, s *record.Session) {
 	a, b := f.ends()
 	l := f.life
 	*s = record.Session{
-		ID: f.sessionName(), Service: f.service, Version: f.version, VNI: f.vni, HasVNI: f.hasVNI, Incarnation: l.incarnation,
+		Service: f.service, Version: f.version, VNI: f.vni, HasVNI: f.hasVNI, Incarnation: l.incarnation,
 		A: a, B: b, Pairing: record.Pairing{Method: l.method, Confidence: l.confidence}, State: l.state,
 		CM: l.cm(), First: f.first.ref(), Last: f.last.ref(),
 	}
@@ -195,6 +196,23 @@ func session(f *flow, s *record.Session) {
 			s.AckTimeout = [2]int64{c.AckTimeout, c.AckTimeout}
 		}
 	}
+	s.Failure, s.OneSided = l.failure, l.oneSided
+	if s.Failure == record.FailedUnseen && !s.OneSided {
+		s.Failure = record.FailedRetries
+	}
+	if s.State == record.StateOpen && f.requests && !f.req.heard && (f.peer == nil || !f.peer.req.heard) && f.service != record.UC && !f.ud && !s.OneSided {
+		s.State = record.StateUnanswered
+	}
+}
+
+// details adds what takes most of the time to the record of the session that f
+// began: its name, the DSCPs, the latencies and what they say.
+func details(f *flow, s *record.Session) {
+	s.ID = f.sessionName()
+	distributions(&s.AToB, f)
+	if f.peer != nil {
+		distributions(&s.BToA, f.peer)
+	}
 	s.Vantage = vantage(f)
 	if s.Vantage == record.VantageUnknown {
 		switch vantage(f.peer) {
@@ -206,12 +224,29 @@ func session(f *flow, s *record.Session) {
 			s.Vantage = record.VantageBetween
 		}
 	}
-	s.Failure, s.OneSided = l.failure, l.oneSided
-	if s.Failure == record.FailedUnseen && !s.OneSided {
-		s.Failure = record.FailedRetries
+}
+
+func distributions(d *record.Direction, f *flow) {
+	f.eachTOS(func(tos uint8, packets uint64) {
+		for i := range d.DSCP {
+			if d.DSCP[i].DSCP == tos>>2 {
+				d.DSCP[i].Packets += packets
+				return
+			}
+		}
+		d.DSCP = append(d.DSCP, record.DSCPCount{DSCP: tos >> 2, Packets: packets})
+	})
+	if b := f.trouble; b != nil {
+		d.NakReaction = b.reaction
 	}
-	if s.State == record.StateOpen && f.requests && !f.req.heard && (f.peer == nil || !f.peer.req.heard) && f.service != record.UC && !f.ud && !s.OneSided {
-		s.State = record.StateUnanswered
+	if l := f.lat; l != nil {
+		d.AckLatency = l.ack
+		for k, h := range l.kinds {
+			if h != nil {
+				d.Latency[k] = *h
+				d.MessageLatency.Merge(h)
+			}
+		}
 	}
 }
 
@@ -254,16 +289,7 @@ func direction(d *record.Direction, f *flow) {
 	d.First, d.Last = f.first.time, f.last.time
 	d.Messages = record.Messages{Sent: s.sent, Completed: s.completed}
 	d.Acks, d.Truncated = f.acks, f.cut
-	f.eachTOS(func(tos uint8, packets uint64) {
-		d.ECN[tos&3] += packets
-		for i := range d.DSCP {
-			if d.DSCP[i].DSCP == tos>>2 {
-				d.DSCP[i].Packets += packets
-				return
-			}
-		}
-		d.DSCP = append(d.DSCP, record.DSCPCount{DSCP: tos >> 2, Packets: packets})
-	})
+	f.eachTOS(func(tos uint8, packets uint64) { d.ECN[tos&3] += packets })
 	d.SourcePort = f.port
 	if m := f.more; m != nil {
 		d.PortChanges = m.portChanges
@@ -277,18 +303,8 @@ func direction(d *record.Direction, f *flow) {
 		d.DuplicateRequests = b.requestCopies
 		d.Silences, d.SilenceTime, d.RNRTime = b.silences, b.silenceTime, b.rnrTime
 		d.ICRCBad, d.ProtocolErrors = b.icrcBad, b.errors
-		d.NakReaction = b.reaction
 	}
 	if m := f.more; m != nil && m.source != nil && m.source.destinations > 1 {
 		d.Lost.BeforeTap = 0
-	}
-	if l := f.lat; l != nil {
-		d.AckLatency = l.ack
-		for k, h := range l.kinds {
-			if h != nil {
-				d.Latency[k] = *h
-				d.MessageLatency.Merge(h)
-			}
-		}
 	}
 }

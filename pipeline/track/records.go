@@ -111,7 +111,11 @@ const fewSessions = 1 << 12
 
 func listOf(rows []sessionRow) record.Sessions {
 	if len(rows) > fewSessions {
-		return record.MakeSessions(len(rows), func(i int, s *record.Session) { rows[i].fill(s) }, func(i int) bool { return rows[i].plain() })
+		return record.MakeSessions(len(rows), record.Source{
+			Fill:    func(i int, s *record.Session) { rows[i].fill(s) },
+			Figures: func(i int, s *record.Session) { rows[i].figures(s) },
+			Plain:   func(i int) bool { return rows[i].plain() },
+		})
 	}
 	all := make([]record.Session, len(rows))
 	for i, r := range rows {
@@ -159,6 +163,14 @@ func (r sessionRow) compare(o sessionRow) int {
 }
 
 func (r sessionRow) fill(s *record.Session) {
+	r.figures(s)
+	if r.f != nil {
+		details(r.f, s)
+	}
+}
+
+// figures is fill without what record.Source.Figures leaves out.
+func (r sessionRow) figures(s *record.Session) {
 	if r.f == nil {
 		*s = *r.s
 		return
