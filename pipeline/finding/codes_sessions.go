@@ -19,7 +19,7 @@ func sessionCodes() []Code {
 			Summary:  "requesters that waited until their ACK timer ran out",
 			Meaning:  "A requester went back without a NAK or a response that told it to, after a silence. It happens where the last packets of a burst, a READ's only response or the answer is lost, or where the answer comes later than the timer. Critical where a stream spends a tenth of its time so.",
 			Check:    "Where the packets are lost. Then the ACK timeout of the QPs: too short, it fires without a loss; too long, each loss at the end of a message costs that much.",
-			Evidence: "`timeouts`, `waited_ns`, `stalled_streams` and `stalled_ns` (others, which stood still meanwhile), " + streamsWith("`timeouts`, `waited_ns`"),
+			Evidence: "`timeouts`, `waited_ns`, `stalled_streams` and `stalled_ns` (others, which stood still meanwhile), `outage` (the longest run of tries at one PSN without an answer, where there were three or more: `session`, `psn`, `tries`, `lasted_ns`, `first`), " + streamsWith("`timeouts`, `waited_ns`"),
 		},
 		{
 			Code: "answer-lost", Severities: warning,

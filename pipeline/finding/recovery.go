@@ -122,7 +122,7 @@ func atPlaces(n *[record.NumPlaces]uint64, passed string) string {
 		counted{n[record.BeforeTap], "packets were missing at this tap"},
 		counted{n[record.AfterTap], passed},
 		counted{n[record.Answer], "the requests had arrived, and only the answer was lost or late"},
-		counted{n[record.PlaceUnknown], "nothing tells where"})
+		counted{n[record.PlaceUnknown], "nothing tells where packets were lost, if any were"})
 	if s == "" {
 		return ""
 	}
@@ -192,7 +192,11 @@ func goBackN(f *Facts) []record.Finding {
 	if naks >= minIgnored && 2*onNak < naks {
 		detail += " Only " + count(onNak) + " of " + count(naks) + " sequence NAKs set a requester going: after the others it went on waiting for its timer."
 	}
-	if lost == 0 {
+	switch {
+	case lost > 0:
+	case behindTap(h):
+		detail += " Whether requests were lost behind it, or answers on their way to it, this does not tell."
+	default:
 		detail += " No packet was seen to be lost."
 	}
 	detail += h.worst()
@@ -203,6 +207,17 @@ func goBackN(f *Facts) []record.Finding {
 		{Key: "packets", Value: again.Packets}, {Key: "share", Value: share(again.Packets, max(sent, again.Packets))}, {Key: "bytes", Value: again.Bytes},
 		{Key: "tries", Value: tries}, {Key: "lost", Value: lost}, {Key: "wasted", Value: wasted.Packets}, {Key: "waited_ns", Value: waited},
 	})
+}
+
+// behindTap says whether requests passed the tap that were sent again, and
+// nothing tells that they arrived.
+func behindTap(h hits) bool {
+	for i := range h {
+		if h[i].req.Places[record.AfterTap] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // minIgnored is how many NAKs it takes to say that most had no effect.
@@ -280,11 +295,44 @@ func ackTimeout(f *Facts) []record.Finding {
 		detail += " Meanwhile " + plural(n, "other stream") + " stood still, for " + duration(f.behind.lasted) +
 			" in all: a job whose members wait for one another stalls as a whole."
 	}
-	detail += h.worst() + " A timer costs far more than a NAK: see whether the QPs' ACK timeout suits this network, once the loss has been dealt with."
-	return h.finding(severity, "ack-timeout", title, detail, record.Evidence{
+	more := record.Evidence{
 		{Key: "timeouts", Value: n}, {Key: "waited_ns", Value: waited},
 		{Key: "stalled_streams", Value: uint64(len(f.behind.streams))}, {Key: "stalled_ns", Value: f.behind.lasted},
-	})
+	}
+	detail += h.worst()
+	if x := h.longestOutage(); x != nil {
+		o := &x.outage
+		detail += " " + x.name() + " began again " + times(o.n) + " in a row at PSN " + strconv.FormatUint(uint64(o.psn), 10) + ", for " + duration(o.lasted()) +
+			": no answer came meanwhile. Look for an outage then, before the timer: a link that flapped, a route that changed, a host that stood still."
+		more = append(more, record.Fact{Key: "outage", Value: record.Evidence{
+			{Key: "session", Value: x.s.ID}, {Key: "psn", Value: uint64(o.psn)}, {Key: "tries", Value: o.n}, {Key: "lasted_ns", Value: o.lasted()}, {Key: "first", Value: o.first},
+		}})
+	}
+	detail += " A timer costs far more than a NAK: see whether the QPs' ACK timeout suits this network, once the loss has been dealt with."
+	return h.finding(severity, "ack-timeout", title, detail, more)
+}
+
+// Tries in a row at one PSN are an outage from minOutage on where they are a
+// quarter of all by timeout, and from sureOutage on whatever there is beside
+// them: at a loss of a few per cent one packet is lost three times now and then.
+const (
+	minOutage  = 3
+	sureOutage = 6
+)
+
+// longestOutage is the stream that got nothing through for longest, nil where
+// none was cut off.
+func (h hits) longestOutage() (longest *hit) {
+	for i := range h {
+		o := &h[i].outage
+		if o.n < minOutage || o.n < sureOutage && 4*o.n < h[i].n {
+			continue
+		}
+		if longest == nil || o.lasted() > longest.outage.lasted() {
+			longest = &h[i]
+		}
+	}
+	return longest
 }
 
 func sum(all []uint64) (n uint64) {

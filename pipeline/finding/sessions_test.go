@@ -265,6 +265,25 @@ func TestSessionRules(t *testing.T) {
 		}, "critical ack-timeout, warning go-back-n, info silence", []string{
 			"Meanwhile 1 other stream stood still, for 1.000 s in all", "10.0.0.3/0x21 to 10.0.0.4/0x22 stood still once in the middle",
 		}},
+		{"an outage", func(r *all) {
+			d := &r.s[0].AToB
+			d.Tries[record.CauseTimeout], d.Modes[record.GoBackN], d.SilenceTime = 5, 5, second/10
+			try := func(ms uint64, psn uint32, place record.Place) record.Event {
+				return event(1000*ms, "s", &record.Try{PSN: psn, Cause: record.CauseTimeout, Place: place, Silence: 20_000_000})
+			}
+			r.events = []record.Event{
+				try(100, 5, record.AfterTap), try(500, 7, record.AfterTap), try(520, 7, record.AfterTap), try(540, 7, record.AfterTap), try(560, 7, record.Answer),
+			}
+		}, "warning go-back-n, warning ack-timeout", []string{
+			"10.0.0.1/0x11 to 10.0.0.2/0x12 began again 3 times in a row at PSN 7, for 60.0 ms: no answer came meanwhile.", "a link that flapped",
+		}},
+		{"heavy loss, and no outage", func(r *all) {
+			d := &r.s[0].AToB
+			d.Tries[record.CauseTimeout], d.Modes[record.GoBackN], d.SilenceTime = 20, 20, second/10
+			for i, psn := range []uint32{1, 2, 2, 2, 3, 4, 4, 5} {
+				r.events = append(r.events, event(uint64(1000*i), "s", &record.Try{PSN: psn, Cause: record.CauseTimeout, Place: record.BeforeTap, Silence: 1000}))
+			}
+		}, "warning go-back-n, warning ack-timeout", nil},
 		{"rules broken", func(r *all) {
 			e := event(9, "s", record.ProtocolError{Rule: "opcode order", Got: "RC_SEND_MIDDLE", Want: "RC_SEND_FIRST"})
 			e.Count = 5
@@ -293,6 +312,9 @@ func TestSessionRules(t *testing.T) {
 			if !strings.Contains(said, s) {
 				t.Errorf("%s: %q is not in %q", tc.name, s, said)
 			}
+		}
+		if strings.Contains(said, "flapped") && !strings.Contains(strings.Join(tc.has, ""), "flapped") {
+			t.Errorf("%s: an outage in %q", tc.name, said)
 		}
 		if strings.Contains(said, "  ") {
 			t.Errorf("%s: two spaces in %q", tc.name, said)

@@ -31,6 +31,32 @@ type tally struct {
 	gaveUp       uint64          // tries that ended in nothing
 	firstTry     record.FrameRef // RNR aside
 	hasTry       bool
+	run, outage  outage // the tries under way, and the longest
+}
+
+// outage is a run of tries by timeout that all began at one PSN: nothing got
+// through meanwhile.
+type outage struct {
+	psn   uint32
+	n     uint64
+	begun int64 // the silence before the first
+	last  int64
+	first record.FrameRef
+}
+
+func (o *outage) lasted() int64 { return o.last - o.begun }
+
+// next takes the next try of a stream into account.
+func (o *outage) next(e *record.Event, d *record.Try) {
+	switch {
+	case d.Cause != record.CauseTimeout || d.Place == record.Answer: // something got through
+		*o = outage{}
+		return
+	case o.n == 0 || o.psn != d.PSN:
+		*o = outage{psn: d.PSN, begun: e.Time - d.Silence, first: e.Frame}
+	}
+	o.n += max(e.Count, 1)
+	o.last = e.Time
 }
 
 var noTally tally
@@ -71,6 +97,9 @@ func tallies(events []record.Event) map[streamKey]*tally {
 }
 
 func (t *tally) addTry(e *record.Event, d *record.Try) {
+	if t.run.next(e, d); t.run.n > 0 && t.run.lasted() > t.outage.lasted() {
+		t.outage = t.run
+	}
 	if d.Cause == record.CauseRNR {
 		t.rnrResent.Packets += d.Resent.Packets
 		t.rnrResent.Bytes += d.Resent.Bytes
