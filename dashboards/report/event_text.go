@@ -187,7 +187,7 @@ func tryText(from string, d *record.Try) string {
 func episodeText(from string, d *record.Episode) string {
 	text := from + " had sent everything again up to " + psn(d.Range.Last) + " after " + duration(d.Took)
 	if !d.Recovered {
-		text = from + " never came to " + psn(d.Range.Last) + " again, in " + duration(d.Took)
+		text = from + " did not get through again up to " + psn(d.Range.Last) + ", in " + duration(d.Took)
 	}
 	text += ": " + plural(d.Resent.Packets, "packet")
 	if d.Tries > 1 {

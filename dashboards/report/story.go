@@ -201,11 +201,17 @@ func directionText(d *record.Direction, from *record.Endpoint) string {
 	if n := again(d); n > 0 {
 		s += ", " + count(n) + " sent again"
 	}
+	tap := "this tap"
 	if n := lostBefore(d); n > 0 {
 		s += ", " + count(n) + " lost before this tap"
+		tap = "it"
 	}
-	if d.Lost.AfterTap > 0 {
-		s += ", at least " + count(d.Lost.AfterTap) + " lost behind it"
+	if n := d.Lost.AfterTap; n > 0 {
+		s += ", at least " + count(n)
+		if m[record.Send]+m[record.Write] == 0 { // a lost answer looks the same
+			s += " or their answers"
+		}
+		s += " lost behind " + tap
 	}
 	return s
 }

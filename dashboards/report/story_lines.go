@@ -129,7 +129,7 @@ func (n *narrator) episode(e *record.Event) {
 	d := e.Detail.(*record.Episode)
 	text := "all sent again up to " + psn(d.Range.Last) + ", " + duration(d.Took) + " after the first sign"
 	if !d.Recovered {
-		text = "never came to " + psn(d.Range.Last) + " again"
+		text = "it did not get through up to " + psn(d.Range.Last)
 	}
 	if d.Tries > 1 {
 		text += ", in " + count(uint64(d.Tries)) + " tries"
@@ -237,6 +237,7 @@ func (n *narrator) tellRun(i, run int) {
 	var rnr, tries, others uint64
 	var resent uint64
 	var sum pipeline.Traffic
+	var episodes []*record.Event
 	for j := range events {
 		switch d := events[j].Detail.(type) {
 		case record.RNRNak:
@@ -244,7 +245,9 @@ func (n *narrator) tellRun(i, run int) {
 		case *record.Try:
 			tries++
 			resent += d.Resent.Packets
-		case *record.Episode, record.Nak:
+		case *record.Episode:
+			episodes = append(episodes, &events[j])
+		case record.Nak:
 		default:
 			others += max(events[j].Count, 1)
 		}
@@ -280,4 +283,7 @@ func (n *narrator) tellRun(i, run int) {
 		last = &events[run-2]
 	}
 	n.line(last.Time, last.Frame, 1, eventText(s, last))
+	if len(episodes) == 1 {
+		n.episode(episodes[0])
+	}
 }

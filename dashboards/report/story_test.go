@@ -101,6 +101,8 @@ func TestStoryEnds(t *testing.T) {
 		{func(s *record.Session) {
 			s.Service, s.Pairing, s.BToA = record.UC, record.Pairing{}, record.Direction{}
 		}, nil, []string{"UC, nvme-rdma Time"}, nil},
+		{func(s *record.Session) { s.AToB.Lost.AfterTap = 3 }, nil, []string{"21 lost before this tap, at least 3 or their answers lost behind it"}, nil},
+		{func(s *record.Session) { s.AToB.Lost, s.AToB.Messages.Sent[record.Write] = record.Lost{AfterTap: 3}, 1 }, nil, []string{"134 sent again, at least 3 lost behind this tap"}, nil},
 		{func(s *record.Session) { s.BToA.RNRNaks = 3 }, nil, []string{"10.10.0.2 sent 161 packets (answers: 140 ACK, 20 NAK, 3 RNR NAK)"}, nil},
 	} {
 		got := flat(told(t, func(c *Chapter) {
@@ -167,6 +169,22 @@ func TestStoryRuns(t *testing.T) {
 				c.Events = append(c.Events, record.Event{Time: at(c, i).Time, Frame: at(c, i), Detail: record.Nak{Code: "sequence", PSN: uint32(i)}})
 			}
 		}, []string{"... 102 lines are left out here; --format json has all events", "PSN 299 is missing"}, []string{"PSN 150 is missing"}},
+		{"an outage", func(c *Chapter) {
+			c.Events = append(c.Events, record.Event{Time: at(c, 10).Time, Frame: at(c, 10), Detail: &record.Episode{
+				Tries: 8, Range: record.Range{First: 7, Last: 9}, Cause: record.CauseTimeout, Took: 90_000_000, Recovered: true,
+			}})
+			for i := range 8 {
+				c.Events = append(c.Events, record.Event{Time: at(c, 10+10*i).Time, Frame: at(c, 10+10*i), Count: 1, Detail: &record.Try{
+					PSN: 7, Cause: record.CauseTimeout, Silence: 10_000_000, Resent: record.Amount{Packets: 3}, Number: uint32(i + 1),
+				}})
+			}
+		}, []string{
+			"... and so on for 70.0 ms: 8 times it went back and sent 24 packets again", "all sent again up to PSN 9, 90.0 ms after the first sign, in 8 tries",
+		}, nil},
+		{"an outage without an end", func(c *Chapter) {
+			c.Events = append(c.Events, record.Event{Time: at(c, 10).Time, Frame: at(c, 10), Detail: &record.Episode{Tries: 1, Range: record.Range{First: 7, Last: 9}}},
+				record.Event{Time: at(c, 10).Time, Frame: at(c, 10), Count: 1, Detail: &record.Try{PSN: 7, Cause: record.CauseTimeout, Silence: 10_000_000, Number: 1}})
+		}, []string{"it did not get through up to PSN 9"}, nil},
 		{"all kinds", func(c *Chapter) {
 			request := record.FrameRef{Number: 5}
 			for i, d := range []record.Detail{

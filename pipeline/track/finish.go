@@ -75,7 +75,7 @@ func (t *Tracker) gaveUp(f *flow) {
 	}
 	x := record.RetryExhausted{
 		Unanswered: record.Range{First: l.psn, Last: (s.max - 1) & psnMask},
-		LastAcked:  (s.acked - 1) & psnMask, HasAcked: s.hasAcked, Tries: l.n, Spacing: l.spacing, RNR: l.rnr,
+		LastAcked:  (s.acked - 1) & psnMask, HasAcked: s.hasAcked && psnDiff(s.acked, s.start) > 0, Tries: l.n, Spacing: l.spacing, RNR: l.rnr,
 	}
 	t.emitAt(f, l.frame, x)
 	why := record.FailedRetries
