@@ -19,30 +19,70 @@ func firstTry(a *analysed, ok func(*record.Try) bool) string {
 }
 
 // TestFailures: where the kernel says that a requester gave up, a session has
-// failed, and nowhere else.
+// failed for that reason, and nowhere else.
 func TestFailures(t *testing.T) {
+	why := map[string]record.Failure{"retry_exceeded_err": record.FailedRetries, "retry_rnr_exceeded_err": record.FailedRNR}
 	for _, a := range all(t) {
-		want := make(tally)
-		for _, name := range []string{"retry_exceeded_err", "retry_rnr_exceeded_err"} {
-			for h, n := range a.truth.counter(name) {
-				want.add(h, n)
+		for name, failure := range why {
+			testFailures(t, a, name, failure)
+		}
+	}
+}
+
+func testFailures(t *testing.T, a *analysed, name string, failure record.Failure) {
+	t.Helper()
+	want := make(tally)
+	for h, n := range a.truth.counter(name) {
+		want.add(h, n)
+	}
+	exhausted := make(tally)
+	for i := range a.res.Sessions.Len() {
+		s := a.res.Sessions.At(i)
+		if s.Failure != failure || s.State != record.StateFailed || !hasEvent(a, s.ID, record.KindRetryExhausted) {
+			continue
+		}
+		requester := s.A
+		if s.FailedStream == 1 {
+			requester = s.B
+		}
+		exhausted.add(host(ip(requester)), 1)
+	}
+	if !exhausted.equal(want) {
+		t.Errorf("%s: requesters that gave up (%s): kernel %v, found %v", a.name, name, want, exhausted)
+	}
+}
+
+// TestRefusals: sessions that a NAK ended, and which one.
+func TestRefusals(t *testing.T) {
+	for name, failure := range map[string]record.Failure{
+		"nak_invalid_request_read": record.FailedInvalidRequest, "nak_invalid_request_write": record.FailedInvalidRequest,
+		"nak_remote_access_atomic": record.FailedRemoteAccess, "nak_remote_access_read": record.FailedRemoteAccess, "nak_remote_access_write": record.FailedRemoteAccess,
+		"nak_remote_operational_long_send": record.FailedRemoteOperational,
+	} {
+		a := named(t, name)
+		for s := range a.res.Sessions.All() {
+			if s.State != record.StateFailed || s.Failure != failure || s.FailedStream != 0 {
+				t.Errorf("%s: %s is %s, for %q", name, s.ID, s.State, s.Failure)
 			}
 		}
-		exhausted := make(tally)
-		for i := range a.res.Sessions.Len() {
-			s := a.res.Sessions.At(i)
-			if s.State != record.StateFailed || !hasEvent(a, s.ID, record.KindRetryExhausted) {
-				continue
+	}
+}
+
+// TestNeverAcknowledged: a responder that was never ready has acknowledged
+// nothing, though its NAKs name the PSN behind the one before.
+func TestNeverAcknowledged(t *testing.T) {
+	a := named(t, "rnr_retry_exceeded")
+	n := 0
+	for i := range a.res.Events {
+		if x, ok := a.res.Events[i].Detail.(record.RetryExhausted); ok {
+			n++
+			if x.HasAcked {
+				t.Errorf("acknowledged up to %d", x.LastAcked)
 			}
-			requester := s.A
-			if s.FailedStream == 1 {
-				requester = s.B
-			}
-			exhausted.add(host(ip(requester)), 1)
 		}
-		if !exhausted.equal(want) {
-			t.Errorf("%s: requesters that gave up: kernel %v, found %v", a.name, want, exhausted)
-		}
+	}
+	if n != 1 {
+		t.Errorf("%d gave up", n)
 	}
 }
 
@@ -83,6 +123,23 @@ func TestCorrupt(t *testing.T) {
 		want := uint64(a.truth.Summary.ICRCBad)
 		if all := a.res.ICRC.Bad; all != want || bad+early != want {
 			t.Errorf("%s: %d packets with a bad ICRC, %d of them of sessions; %d were altered", name, all, bad, want)
+		}
+	}
+}
+
+// TestOneSided: the captures that hold one direction alone, or a QP that was
+// gone before it said a word; all others have both.
+func TestOneSided(t *testing.T) {
+	alone := map[string]bool{
+		"formats_write_onlyin": true, "formats_write_onlyout": true, "qp_destroyed_early": true,
+		"incast_bottleneck_drops_sw2A": true, "incast_ecn_sw2A": true, "vlan_two_prio_bottleneck_drops_sw2A": true, // what the switch sent to A
+	}
+	for _, a := range all(t) {
+		for s := range a.res.Sessions.All() {
+			reliable := s.Service == record.RC && s.AToB.Packets > 0
+			if s.OneSided != (alone[a.name] && reliable) || s.State == record.StateUnanswered {
+				t.Errorf("%s: %s is one-sided: %t, %s", a.name, s.ID, s.OneSided, s.State)
+			}
 		}
 	}
 }
