@@ -143,3 +143,17 @@ func TestOneSided(t *testing.T) {
 		}
 	}
 }
+
+// TestNotSelective: Soft-RoCE sends everything again. A repeat whose end is lost
+// looks selective now and then, and no requester does always.
+func TestNotSelective(t *testing.T) {
+	for _, a := range all(t) {
+		for s := range a.res.Sessions.All() {
+			for _, m := range []*[record.NumModes]uint64{&s.AToB.Modes, &s.BToA.Modes} {
+				if m[record.Selective] > 0 && m[record.GoBackN]+m[record.GoBack0]+m[record.ModeUnknown] == 0 {
+					t.Errorf("%s: %s is said to repair selectively", a.name, s.ID)
+				}
+			}
+		}
+	}
+}

@@ -255,6 +255,8 @@ func (t *Tracker) caughtUp(f *flow, p *Packet) {
 	switch {
 	case r.lead.jump && r.try.Wasted.Packets > 1 && s.hasAcked && psnDiff(s.acked, r.tryMax) >= 0:
 		// The rest was acknowledged before it was sent again.
+	case r.lead.jump && r.try.Wasted.Packets > 1 && !s.heard:
+		mode = record.ModeUnknown // it may have been
 	case r.lead.jump:
 		mode = record.Selective
 		r.jumped = r.try
