@@ -196,11 +196,11 @@ func session(f *flow, s *record.Session) {
 			s.AckTimeout = [2]int64{c.AckTimeout, c.AckTimeout}
 		}
 	}
-	s.Failure, s.OneSided = l.failure, l.oneSided
+	s.Failure, s.OneSided = l.failure, l.back == backMissing
 	if s.Failure == record.FailedUnseen && !s.OneSided {
 		s.Failure = record.FailedRetries
 	}
-	if s.State == record.StateOpen && f.requests && !f.req.heard && (f.peer == nil || !f.peer.req.heard) && f.service != record.UC && !f.ud && !s.OneSided {
+	if s.State == record.StateOpen && f.requests && !f.req.heard && (f.peer == nil || !f.peer.req.heard) && f.service != record.UC && !f.ud && l.back == backSeen {
 		s.State = record.StateUnanswered
 	}
 }

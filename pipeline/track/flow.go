@@ -90,7 +90,7 @@ type life struct {
 	method      record.PairingMethod
 	state       record.State
 	failure     record.Failure
-	oneSided    bool
+	back        back
 	confidence  float64
 	began       *flow       // the flow of side A
 	conn        *connection // what CM said, nil where it was not seen

@@ -12,26 +12,51 @@ type way struct {
 	kind     decode.AddrKind
 }
 
-// markOneSided finds the flows of which the capture has one side alone: what
-// they ask would be answered, and no packet at all comes back between the two
-// addresses. Where both QPs are of one address, nothing tells the two sides
-// apart, and they count as one.
-func (t *Tracker) markOneSided() {
-	var seen map[way]bool
+// back is what the capture has of what should come back to a flow's sender.
+type back uint8
+
+const (
+	backSeen    back = iota // it would be seen, if there was any
+	backMissing             // no packet at all comes back between the two addresses
+	backUnsure              // there are answers that may be for this flow
+)
+
+// lookBack finds what comes back to flows that were not paired. Where both QPs
+// are of one address, nothing tells the two sides apart, and they count as one.
+func (t *Tracker) lookBack() {
+	var seen map[way]back
 	for _, f := range t.all {
 		if !f.lonely() {
 			continue
 		}
 		if seen == nil {
-			seen = make(map[way]bool)
-			for _, g := range t.all {
-				if g.src != g.dst {
-					seen[way{g.src, g.dst, g.vni, g.kind}] = true
-				}
-			}
+			seen = t.ways()
 		}
-		f.life.oneSided = !seen[way{f.dst, f.src, f.vni, f.kind}]
+		var ok bool
+		if f.life.back, ok = seen[way{f.dst, f.src, f.vni, f.kind}]; !ok {
+			f.life.back = backMissing
+		}
 	}
+}
+
+// ways are the directions that any packet took: backUnsure where there are
+// answers that were not paired.
+func (t *Tracker) ways() map[way]back {
+	seen := make(map[way]back)
+	for _, f := range t.all {
+		if f.src == f.dst {
+			continue
+		}
+		w := way{f.src, f.dst, f.vni, f.kind}
+		answers := f.lonely() && (f.acks > 0 || !f.requests)
+		switch before, ok := seen[w]; {
+		case answers:
+			seen[w] = backUnsure
+		case !ok:
+			seen[w] = before
+		}
+	}
+	return seen
 }
 
 // lonely says whether something should come back to f's sender, and nothing

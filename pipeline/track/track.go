@@ -268,7 +268,7 @@ func (t *Tracker) Close(end int64) {
 	for _, f := range t.all {
 		t.settle(f)
 	}
-	t.markOneSided()
+	t.lookBack()
 	t.list()
 	t.seekers, t.halls, t.groups = index{}, nil, nil
 	for i := range t.events {
