@@ -25,6 +25,10 @@ type MACControl struct {
 
 // ERSPAN is what a mirror's header says.
 type ERSPAN struct {
+	// Src and Dst are the mirror and who it sends to: the addresses of the IP
+	// header outside.
+	Src, Dst  Addr
+	AddrKind  AddrKind
 	Version   uint8  // 1, 2 or 3: the type
 	Direction uint8  // type III: 0 ingress, 1 egress
 	COS       uint8  // class of service, 3 bits

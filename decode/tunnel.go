@@ -54,7 +54,7 @@ func (d *Decoder) gre(p *Packet) {
 	p.push(LayerGRE, n)
 	b = b[:n]
 	if proto == greERSPAN || proto == greERSPAN3 {
-		p.ERSPAN = ERSPAN{}
+		p.ERSPAN = ERSPAN{Src: p.Src, Dst: p.Dst, AddrKind: p.AddrKind}
 		if flags&sequence != 0 {
 			p.ERSPAN.HasSeq = true
 			p.ERSPAN.Sequence = be32(b[seqOff:])

@@ -147,13 +147,19 @@ func TestTunnelFields(t *testing.T) {
 		t.Errorf("VNI %d", p.VNI)
 	}
 	p = decodeFrame(t, frame(gre("1000 88be 00000007 1fff bc05 0000007b", bare)))
-	want := decode.ERSPAN{Version: 2, VLAN: 4095, COS: 5, Encap: 3, Truncated: true, Session: 5, HasSeq: true, Sequence: 7, Index: 123}
+	src, dst := decode.Addr{Lo: 0xffff_c0000201}, decode.Addr{Lo: 0xffff_c0000202} // 192.0.2.1 and 2, around the mirrored frame
+	want := decode.ERSPAN{
+		Src: src, Dst: dst, AddrKind: decode.AddrIPv4,
+		Version: 2, VLAN: 4095, COS: 5, Encap: 3, Truncated: true, Session: 5, HasSeq: true, Sequence: 7, Index: 123,
+	}
 	if p.ERSPAN != want || p.Flags&decode.MirrorCut == 0 {
 		t.Errorf("ERSPAN II: %+v, want %+v", p.ERSPAN, want)
 	}
 	p = decodeFrame(t, frame(gre("1000 22eb fffffffe 2080 0001 11223344 0102 01f4 ", bare)))
-	want = decode.ERSPAN{Version: 3, VLAN: 128, Session: 1, HasSeq: true, Sequence: 0xfffffffe, Timestamp: 0x11223344, SGT: 0x102,
-		Granularity: 2, HardwareID: 0x1f}
+	want = decode.ERSPAN{
+		Src: src, Dst: dst, AddrKind: decode.AddrIPv4,
+		Version: 3, VLAN: 128, Session: 1, HasSeq: true, Sequence: 0xfffffffe, Timestamp: 0x11223344, SGT: 0x102, Granularity: 2, HardwareID: 0x1f,
+	}
 	if p.ERSPAN != want {
 		t.Errorf("ERSPAN III: %+v, want %+v", p.ERSPAN, want)
 	}

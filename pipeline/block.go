@@ -27,6 +27,8 @@ type block struct {
 	shards   []uint8  // of each item
 	order    []uint16 // the items by shard, each shard's in their order
 	begin    [numShards + 1]uint16
+
+	mirrored []mirrorRun // see mirrors.go; shard 0's turn is theirs as well
 }
 
 // blockState is how far a block is.
@@ -77,6 +79,9 @@ func (b *block) deal() {
 		}
 		b.begin[i+1] += b.begin[i]
 	}
+	if len(b.mirrored) > 0 {
+		b.open |= 1
+	}
 	next := b.begin
 	b.order = append(b.order[:0], make([]uint16, len(b.items))...)
 	for i, s := range b.shards {
@@ -117,6 +122,7 @@ func newDecoding(cfg *Config) *decoding {
 // stays.
 func (w *decoding) decode(b *block, src capture.Source) error {
 	b.items, b.messages, b.points, b.shards = b.items[:0], b.messages[:0], b.points[:0], b.shards[:0]
+	b.mirrored = b.mirrored[:0]
 	clear(w.at[:])
 	err := capture.Guard(src, func() error {
 		w.frames(b)
@@ -129,6 +135,9 @@ func (w *decoding) decode(b *block, src capture.Source) error {
 func (w *decoding) frames(b *block) {
 	for i := range b.batch.Frames {
 		w.dec.Decode(&b.batch.Frames[i], &w.pkt)
+		if w.pkt.Encap&(decode.EncapERSPAN2|decode.EncapERSPAN3) != 0 && w.pkt.ERSPAN.HasSeq {
+			b.numbered(&w.pkt)
+		}
 		if w.icrc {
 			w.dec.VerifyICRC(&w.pkt)
 		}

@@ -25,6 +25,7 @@ type engine struct {
 	cfg    Config
 	src    capture.Source
 	shards [numShards]*shard // nil before its first packet
+	mirror mirrorCount       // who has shard 0 has it too
 
 	mu      sync.Mutex
 	change  sync.Cond
@@ -224,6 +225,9 @@ func (e *engine) take(b *block, shards uint64) {
 	b.running++
 	e.mu.Unlock()
 	var cut error
+	if shards&1 != 0 {
+		e.mirror.take(b.mirrored)
+	}
 	for rest := shards; rest != 0; rest &= rest - 1 {
 		n := bits.TrailingZeros64(rest)
 		if e.shards[n] == nil {
@@ -287,5 +291,6 @@ func (e *engine) close(workers int, end int64, r *Result) {
 		}
 	}
 	r.Duplicates = duplicates(found)
+	r.Mirrors = e.mirror.result()
 	r.Sessions, r.Events, r.EventsLeftOut = track.Records(e.cfg.Track, trackers...)
 }

@@ -48,6 +48,8 @@ func DefaultConfig() Config {
 type Result struct {
 	Counters
 	Duplicates Duplicates
+	// Mirrors are the mirrors that number their frames.
+	Mirrors Mirrors
 	// Sessions are in the order of their first packets, Events in order of
 	// time. EventsLeftOut are those beyond a bound.
 	Sessions      record.Sessions
