@@ -135,7 +135,7 @@ func (w *decoding) decode(b *block, src capture.Source) error {
 func (w *decoding) frames(b *block) {
 	for i := range b.batch.Frames {
 		w.dec.Decode(&b.batch.Frames[i], &w.pkt)
-		if w.pkt.Encap&(decode.EncapERSPAN2|decode.EncapERSPAN3) != 0 && w.pkt.ERSPAN.HasSeq {
+		if w.pkt.Encap&(decode.EncapERSPAN2|decode.EncapERSPAN3) != 0 && w.pkt.ERSPAN.HasSeq && w.pkt.ERSPAN.Version > 0 {
 			b.numbered(&w.pkt)
 		}
 		if w.icrc {

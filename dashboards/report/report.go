@@ -94,6 +94,10 @@ type Capture struct {
 	Duplicates *uint64 `json:"duplicates"`
 	// noDuplicates says why it is nil.
 	noDuplicates string
+	// MirrorMissing is how many frames did not come that an ERSPAN mirror
+	// numbered; nil where no mirror tells. Mirrors are those with numbers.
+	MirrorMissing *uint64  `json:"mirror_missing"`
+	Mirrors       []Mirror `json:"mirrors,omitempty"`
 	// Encapsulations counts RoCE packets, once for each kind around them.
 	Encapsulations map[string]uint64 `json:"encapsulations"`
 	// OtherKinds splits Other; kinds that did not occur are absent.
@@ -107,6 +111,24 @@ type Capture struct {
 	QuotedRoCE uint64 `json:"icmp_quoting_roce"`
 	// CNPBodies counts CNPs whose reserved bytes are not zero.
 	CNPBodies uint64 `json:"cnp_reserved_not_zero"`
+}
+
+// Mirror is an ERSPAN session whose frames have sequence numbers.
+type Mirror struct {
+	Input    int    `json:"input"` // index into Report.Inputs
+	Src      string `json:"src"`   // the mirror
+	Dst      string `json:"dst"`   // who it sends to
+	Version  int    `json:"version"`
+	Session  int    `json:"session"`
+	Hardware int    `json:"hardware_id"` // 0 in version 2
+	Packets  uint64 `json:"packets"`
+	// Missing is nil where the numbers don't count the frames.
+	Missing  *uint64 `json:"missing"`
+	Gaps     uint64  `json:"gaps"`
+	Late     uint64  `json:"late"`
+	Repeated uint64  `json:"repeated"`
+	Restarts uint64  `json:"restarts"`
+	FirstGap *Frame  `json:"first_gap,omitempty"`
 }
 
 // RoCE counts packets by version.
@@ -253,6 +275,12 @@ func newCapture(c *pipeline.Result) Capture {
 	if c.Malformed > 0 {
 		out.FirstMalformed = newFrame(c.FirstMalformed)
 	}
+	if _, missing, known := c.Mirrors.Lost(); known {
+		out.MirrorMissing = &missing
+	}
+	for i := range c.Mirrors.Rows {
+		out.Mirrors = append(out.Mirrors, newMirror(&c.Mirrors.Rows[i]))
+	}
 	for _, e := range decode.Encaps() {
 		out.Encapsulations[e.Name()] = c.Encap(e)
 	}
@@ -263,6 +291,21 @@ func newCapture(c *pipeline.Result) Capture {
 	}
 	if l := &c.UnknownLinks; l.N > 0 {
 		out.UnknownLinks = linkCounts(l)
+	}
+	return out
+}
+
+func newMirror(m *pipeline.Mirror) Mirror {
+	out := Mirror{
+		Input: int(m.Input), Src: string(m.Src.Append(nil, m.Kind)), Dst: string(m.Dst.Append(nil, m.Kind)),
+		Version: int(m.Version), Session: int(m.Session), Hardware: int(m.Hardware), Packets: m.Frames,
+	}
+	if m.Known() {
+		missing := m.Missing
+		out.Missing, out.Gaps, out.Late, out.Repeated, out.Restarts = &missing, m.Gaps, m.Late, m.Repeated, m.Restarts
+		if m.Gaps > 0 {
+			out.FirstGap = newFrame(m.FirstGap)
+		}
 	}
 	return out
 }

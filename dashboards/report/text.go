@@ -127,6 +127,9 @@ func (t *text) summary() {
 	t.row("Packets", s)
 	t.row("Time", span(*c.First, *c.Last, t.opt.Location))
 	t.row("Capture drops", t.drops())
+	if len(c.Mirrors) > 0 {
+		t.row("Mirror", mirrors(c))
+	}
 	if c.noDuplicates != "" {
 		t.row("Duplicates", c.noDuplicates)
 	} else if *c.Duplicates > 0 {
@@ -164,6 +167,30 @@ func (t *text) drops() string {
 		return count(sum) + ", recorded in " + strconv.Itoa(known) + " of " + strconv.Itoa(len(t.Inputs)) + " inputs"
 	}
 	return count(sum)
+}
+
+// mirrors says what the sequence numbers of ERSPAN mirrors say.
+func mirrors(c *Capture) string {
+	who := plural(uint64(len(c.Mirrors)), "mirror session")
+	if c.MirrorMissing == nil {
+		return who + ", whose sequence numbers don't count frames: not known what was lost on the way"
+	}
+	var sent, unknown uint64
+	for i := range c.Mirrors {
+		if m := &c.Mirrors[i]; m.Missing != nil {
+			sent += m.Packets + *m.Missing
+		} else {
+			unknown++
+		}
+	}
+	s := who + ", no gap in the sequence numbers"
+	if n := *c.MirrorMissing; n > 0 {
+		s = who + ", " + plural(n, "frame") + " missing by the sequence numbers (" + share(n, sent) + ")"
+	}
+	if unknown > 0 {
+		s += "; those of " + count(unknown) + " don't count frames"
+	}
+	return s
 }
 
 func truncated(c *Capture) string {

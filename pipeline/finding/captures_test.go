@@ -77,6 +77,7 @@ func TestCaptures(t *testing.T) {
 				"mirrored-twice": twice[c.Name] > 0,
 				"partly-doubled": c.Name == "duplicate_write", "copies-apart": false,
 				"icrc-not-computed": false, "no-roce": false, "roce-port": false, "input-damaged": false, "unknown-inner": false,
+				"sampled-capture": false, "mirror-gaps": false,
 				"vcrc-bad": false, "cnp-reserved": false, "unknown-link-type": false,
 			} {
 				if has := slices.Contains(got, code); has != want {

@@ -34,7 +34,7 @@ func packetCodes() []Code {
 			Summary:  "the capture itself lost packets",
 			Meaning:  "Whoever captured says so: pcapng's statistics and drop counts, or ERF's loss counters. Packets that are missing then need not have been lost by the network. A file that records nothing of it raises nothing.",
 			Check:    "The capturing program's buffer and disk. Keeping 128 bytes of each packet is enough for everything but the ICRC.",
-			Evidence: "`drops`, `inputs`",
+			Evidence: "`drops`, `inputs` (`path`, `drops`, `packets`), `missing_in_sessions` (packets that sessions show to be missing, see capture-loss)",
 		},
 		{
 			Code: "cnp-reserved", Severities: info,
@@ -91,6 +91,13 @@ func packetCodes() []Code {
 			Meaning:  "Of a direction with at least 8 packets, nine in ten are there twice or oftener within 10 ms with the same bytes (fields that change on the way aside) and the same IP ID; or half of them are, from another interface or with another MAC address, VLAN or TTL. A retransmission has a new IP ID. Where there is none (zero, constant, IPv6) nine in ten have to be there equally often, up to 8 times, or a multiple of that: a packet that is there four times among others that are there twice was sent again, and two of the four are copies. The finding says in what the copies differ: `input` (the file), `interface`, `direction` (sent or received, in Linux cooked captures), `mac`, `vlan`, `ttl`, `encapsulation`, or nothing. All counts and rates include the copies.",
 			Check:    "The mirror: a port in both directions together with its neighbour, or capturing on `any`.",
 			Evidence: doubledEvidence,
+		},
+		{
+			Code: "mirror-gaps", Severities: warning,
+			Summary:  "frames were lost between the mirror and the capture",
+			Meaning:  "ERSPAN II and III number the frames of a mirror session (GRE's sequence number), and some numbers between others never came. Sessions are told apart by input, both outer addresses, the session id and, in type III, the hardware id. Frames that came late or twice are no gap. A number that is more than 65,536 ahead or 4,096 behind is a numbering that began anew, and what was lost there is not counted. Mirrors whose numbers don't count frames (always 0, or several counts in one session) raise nothing: `capture.mirrors` has them as not known. Packets that are missing then need not have been lost by the network.",
+			Check:    "Drops of the mirroring switch's own port, of the links to the collector and of its NIC. What the mirror lost before it numbered frames no number shows.",
+			Evidence: "`missing`, `share` (of what the mirrors sent), `mirrors` (the first: `src`, `dst`, `session`, `hardware`, `input`, `packets`, `missing`, `gaps`, `restarts`), `mirrors_with_gaps`, `missing_in_sessions` (packets that sessions show to be missing, see capture-loss), `first` (the frame behind the first gap)",
 		},
 		{
 			Code: "no-roce", Severities: warning,

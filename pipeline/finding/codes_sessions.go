@@ -31,9 +31,9 @@ func sessionCodes() []Code {
 		{
 			Code: "capture-loss", Severities: info,
 			Summary:  "packets that the mirror lost, and not the network",
-			Meaning:  "They are missing, the receiver acknowledged them, and nobody sent them again. They count in no figure of loss.",
+			Meaning:  "They are missing, the receiver acknowledged them, and nobody sent them again. They count in no figure of loss. What else is known of it stands there too: gaps in the sequence numbers of an ERSPAN mirror (mirror-gaps), or none, and the drops that the capturing side counted (capture-drops). Where most packets are missing, see sampled-capture.",
 			Check:    "The mirror: oversubscribed or sampling, and whoever captures: buffer and disk.",
-			Evidence: "`packets`, " + streamsWith("`packets`"),
+			Evidence: "`packets`, where known `mirror_missing` (frames, by the mirror's sequence numbers) and `capture_drops` (that the capturing side counted), " + streamsWith("`packets`"),
 		},
 		{
 			Code: "connection-refused", Severities: []record.Severity{record.Warning, record.Info},
@@ -118,6 +118,13 @@ func sessionCodes() []Code {
 			Meaning:  "RNR NAKs: how many, how long they asked the requester to wait, and how long it took on the wire. Neither loss nor congestion. Critical where a stream spends a tenth of its time so.",
 			Check:    "The receiving application: receives posted earlier, more of them, a busy CPU.",
 			Evidence: "`rnr_naks`, `waited_ns`, `timers_ns` where no event was left out, " + streamsWith("`rnr_naks`, `waited_ns`"),
+		},
+		{
+			Code: "sampled-capture", Severities: warning,
+			Summary:  "the capture holds a part of the packets only",
+			Meaning:  "One in five requests and READ responses or more is missing and never came, neither late nor again, and one in ten or more comes right behind a gap, in the streams that have three quarters of all packets; or one in three and one in five, in single streams of 64 packets or more. (Of UC, which sends nothing again, half has to be missing; UD does not count. Where so much is sent again that little is missing in the end, one in four has to come behind a gap, and some must be acknowledged that never came.) The network does not lose so much without repairing it: the mirror samples, or is overloaded, or the tap is on one of several paths. For these streams, and where it is nearly all for all of them, no finding is raised that rests on packets being missing, late, again or silent: the figures of sessions hold what was seen. Acknowledges, NAKs, marks and addresses are as good as ever, and the share is about that of all traffic.",
+			Check:    "The mirror: sampling switched off, fewer ports, a faster port to the collector. For rates alone, a sample will do.",
+			Evidence: "`packets` (requests and READ responses seen), `behind_gaps`, `missing`, `share` where it can be told (of packets that the capture holds), " + streamsWith("`packets`, `behind_gaps`, `missing`"),
 		},
 		{
 			Code: "selective-repeat", Severities: info,

@@ -91,7 +91,7 @@ func unansweredConnect(f *Facts) []record.Finding {
 	for i := range f.Events {
 		e := &f.Events[i]
 		d, ok := e.Detail.(record.Connect)
-		if !ok || d.Answered {
+		if !ok || d.Answered || f.sampling.most {
 			continue
 		}
 		st, ok := f.stream(e)
@@ -132,7 +132,7 @@ func unanswered(f *Facts) []record.Finding {
 		}
 	}
 	var h hits
-	for st := range f.streams() {
+	for st := range f.whole() {
 		n := st.requests()
 		if st.s.State != record.StateUnanswered || done[st.s.ID] || n == 0 || n < minUnanswered && st.tries() == 0 {
 			continue

@@ -31,7 +31,7 @@ func gaveUp(f *Facts, rnr bool) (h hits) {
 		if !ok || d.RNR != rnr {
 			continue
 		}
-		st, ok := f.stream(e)
+		st, ok := f.wholeStream(e)
 		if !ok {
 			continue
 		}
@@ -315,14 +315,17 @@ func rnrStall(f *Facts) []record.Finding {
 		if n == 0 {
 			continue
 		}
-		say := times(n)
-		if st.req.RNRTime > 0 {
-			say += ", " + duration(st.req.RNRTime)
+		say, waited := times(n), st.req.RNRTime
+		if f.partly(&st) {
+			waited = 0 // what came next may not have been captured
 		}
-		h.add(st, n, say, record.Evidence{{Key: "rnr_naks", Value: n}, {Key: "waited_ns", Value: st.req.RNRTime}}, record.KindRNRNak)
-		timers, wire, spans = timers+st.rnrTimers, wire+st.req.RNRTime, spans+st.span()
+		if waited > 0 {
+			say += ", " + duration(waited)
+		}
+		h.add(st, n, say, record.Evidence{{Key: "rnr_naks", Value: n}, {Key: "waited_ns", Value: waited}}, record.KindRNRNak)
+		timers, wire, spans = timers+st.rnrTimers, wire+waited, spans+st.span()
 		if span := st.span(); span > 0 {
-			most = max(most, float64(st.req.RNRTime)/float64(span))
+			most = max(most, float64(waited)/float64(span))
 		}
 	}
 	if len(h) == 0 {

@@ -18,12 +18,13 @@ type Facts struct {
 	*pipeline.Result
 
 	// What the rules on sessions look things up in, see prepared.
-	tallies map[streamKey]*tally
-	byID    map[string]*record.Session // of the sessions that events name
-	notable []*record.Session          // those that are not plain
-	unseen  uint64                     // those among them beyond maxNotable
-	behind  behind
-	alone   bool // there is one session, and the reader looks at it
+	tallies  map[streamKey]*tally
+	byID     map[string]*record.Session // of the sessions that events name
+	notable  []*record.Session          // those that are not plain
+	unseen   uint64                     // those among them beyond maxNotable
+	behind   behind
+	alone    bool // there is one session, and the reader looks at it
+	sampling sampling
 }
 
 // A rule looks for one kind of thing.
@@ -34,6 +35,7 @@ type rule func(*Facts) []record.Finding
 var rules = [...]rule{
 	inputDamaged,
 	noRoCE,
+	sampledCapture,
 	retryExhausted,
 	rnrExhausted,
 	remoteError,
@@ -53,6 +55,7 @@ var rules = [...]rule{
 	unanswered,
 	protocolError,
 	captureDrops,
+	mirrorGaps,
 	mirroredTwice,
 	copiesApart,
 	partlyDoubled,
@@ -74,7 +77,7 @@ var rules = [...]rule{
 
 // sessionRules are those of them that speak of sessions one by one.
 var sessionRules = [...]rule{
-	retryExhausted, rnrExhausted, remoteError, lostBeforeTap, lostAfterTap, goBackN, ackTimeout, rnrStall, answerLost, missing,
+	sampledCapture, retryExhausted, rnrExhausted, remoteError, lostBeforeTap, lostAfterTap, goBackN, ackTimeout, rnrStall, answerLost, missing,
 	silence, refused, unansweredConnect, unanswered, protocolError, selectiveRepeat, reordering, captureLoss, undecided, oneSided, unpaired,
 }
 

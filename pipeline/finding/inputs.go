@@ -84,9 +84,9 @@ func captureDrops(f *Facts) []record.Finding {
 	return one(record.Finding{
 		Severity: record.Warning, Code: "capture-drops",
 		Title: "The capture itself lost " + plural(drops, "packet") + ": what is missing here need not have been lost by the network",
-		Detail: "As recorded in " + listed(say) + ". Give the capturing program a larger buffer or a faster disk, or keep less of " +
+		Detail: "As recorded in " + listed(say) + "." + f.felt(drops) + " Give the capturing program a larger buffer or a faster disk, or keep less of " +
 			"each packet: 128 bytes are enough for everything but the ICRC.",
-		Evidence: record.Evidence{{Key: "drops", Value: drops}, {Key: "inputs", Value: list}},
+		Evidence: record.Evidence{{Key: "drops", Value: drops}, {Key: "inputs", Value: list}, {Key: "missing_in_sessions", Value: f.captureLost()}},
 	})
 }
 

@@ -26,7 +26,7 @@ func lostBeforeTap(f *Facts) []record.Finding {
 	var h hits
 	var sent, corrupt, responses uint64
 	worst := 0.0
-	for st := range f.streams() {
+	for st := range f.whole() {
 		n := st.req.Lost.BeforeTap + st.req.ReadResponses.LostBeforeTap
 		if n == 0 || !st.reliable() {
 			continue
@@ -69,7 +69,7 @@ func lostBeforeTap(f *Facts) []record.Finding {
 	case corrupt > 0:
 		detail += " " + count(corrupt) + " of them did come, but with a wrong ICRC, which receivers drop: see icrc-bad."
 	}
-	detail += vantages(h, true) + h.worst() +
+	detail += f.doubt() + vantages(h, true) + h.worst() +
 		" Check on each hop from the sender to this tap: egress drops of switches in the traffic class of RoCE (is it lossless for the DSCP or priority of these packets?), and " +
 		"FCS and FEC errors of links."
 	return h.finding(lossSeverity(worst), "lost-before-tap", title, detail, record.Evidence{
@@ -103,7 +103,7 @@ func lostAfterTap(f *Facts) []record.Finding {
 	var sent, reads, answers uint64
 	worst := 0.0
 	receivers := make(map[string]bool)
-	for st := range f.streams() {
+	for st := range f.whole() {
 		n := st.req.Lost.AfterTap
 		if n == 0 {
 			continue
@@ -188,7 +188,7 @@ func missing(f *Facts) []record.Finding {
 	var sent uint64
 	var many map[string]bool
 	severity, elsewhere := record.Info, false
-	for st := range f.streams() {
+	for st := range f.whole() {
 		n := st.req.Lost.BeforeTap
 		if n == 0 || st.reliable() {
 			continue
@@ -219,6 +219,11 @@ func missing(f *Facts) []record.Finding {
 	title += " (" + services(h) + ") never came to this tap (" + percent(n, sent) + " of them)"
 	detail := "Their PSNs are missing. UC and UD have no answers and send nothing again, so it can't be told whether the network lost them or the mirror: compare with the receiver's " +
 		"counters, or with a capture at another place."
+	if _, lost, known := f.Mirrors.Lost(); known && lost > 0 {
+		detail += " " + plural(lost, "frame") + isAre(lost, " is", " are") + " missing between the mirror and this capture (mirror-gaps), and these may be among them."
+	} else if known {
+		detail += " The mirror's sequence numbers have no gap, so they were not lost between it and this capture."
+	}
 	if elsewhere {
 		detail += " A UD QP numbers its packets whoever they are for, so some may have gone to other receivers."
 	}

@@ -135,7 +135,7 @@ func goBackN(f *Facts) []record.Finding {
 	var again, wasted record.Amount
 	var tries, lost, sent, naks, onNak, zero uint64
 	worst := 0.0
-	for st := range f.streams() {
+	for st := range f.whole() {
 		n := st.tries()
 		if n == 0 || st.selective() || st.onlyGaveUp() {
 			continue
@@ -234,7 +234,7 @@ func inAll(part, whole int64) string {
 // selectiveRepeat says that what was lost, and nothing else, was sent again.
 func selectiveRepeat(f *Facts) []record.Finding {
 	var h hits
-	for st := range f.streams() {
+	for st := range f.whole() {
 		if st.selective() && st.tries() > 0 {
 			n := st.again().Packets
 			h.add(st, n, plural(n, "packet"), record.Evidence{{Key: "packets", Value: n}, {Key: "tries", Value: st.tries()}}, record.KindTry)
@@ -255,7 +255,7 @@ func selectiveRepeat(f *Facts) []record.Finding {
 func ackTimeout(f *Facts) []record.Finding {
 	var h hits
 	var at [record.NumPlaces]uint64
-	for st := range f.streams() {
+	for st := range f.whole() {
 		n := st.req.Tries[record.CauseTimeout]
 		if n == 0 || st.onlyGaveUp() {
 			continue
@@ -349,7 +349,7 @@ const minShare = 10
 // answerLost says that requests arrived and were sent again all the same.
 func answerLost(f *Facts) []record.Finding {
 	var h hits
-	for st := range f.streams() {
+	for st := range f.whole() {
 		// A receiver that takes packets in order alone answers what comes late
 		// twice: reordering says it.
 		n := st.req.Places[record.Answer]

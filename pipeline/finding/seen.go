@@ -10,7 +10,7 @@ import (
 
 // figure collects the streams that have some of one figure.
 func (f *Facts) figure(of func(*stream) uint64, noun string, kinds ...record.EventKind) (h hits) {
-	for st := range f.streams() {
+	for st := range f.whole() {
 		if n := of(&st); n > 0 {
 			h.add(st, n, plural(n, noun), record.Evidence{{Key: noun + "s", Value: n}}, kinds...)
 		}
@@ -26,11 +26,12 @@ func captureLoss(f *Facts) []record.Finding {
 		return nil
 	}
 	n := h.sum()
+	say, more := f.proof()
 	return h.finding(record.Info, "capture-loss",
 		plural(n, "packet")+isAre(n, " is", " are")+" missing from the capture, and not lost by the network ("+h.between()+")",
-		"The receiver acknowledged them, and nobody sent them again: the mirror, or whoever captured, lost them. Figures of this report are too low by so much."+h.worst()+
+		"The receiver acknowledged them, and nobody sent them again: the mirror, or whoever captured, lost them."+say+" Figures of this report are too low by so much."+h.worst()+
 			" Mirror fewer ports, or to a faster one; a sampling mirror can't be used to find losses.",
-		record.Evidence{{Key: "packets", Value: n}})
+		append(record.Evidence{{Key: "packets", Value: n}}, more...))
 }
 
 // reordering says what came late, and whether that did harm.
@@ -89,7 +90,7 @@ func silence(f *Facts) []record.Finding {
 		if !ok || d.Lasted < minSilence || f.behind.events[i] {
 			continue
 		}
-		st, ok := f.stream(e)
+		st, ok := f.wholeStream(e)
 		if !ok || d.Lasted < st.s.AckTimeout[st.index] || d.Lasted < longSilence*st.req.AckLatency.Quantile(0.99) {
 			continue
 		}
@@ -134,7 +135,7 @@ func protocolError(f *Facts) []record.Finding {
 		if !ok {
 			continue
 		}
-		st, ok := f.stream(e)
+		st, ok := f.wholeStream(e)
 		if !ok {
 			continue
 		}

@@ -181,6 +181,7 @@ func (f *Facts) prepared() *Facts {
 			g.byID[s.ID] = s
 		}
 	}
+	g.sampling = g.sampled()
 	return &g
 }
 

@@ -73,7 +73,7 @@ type Pairing struct {
 
 // Direction is what one side of a session sent. Messages, Goodput,
 // Retransmitted, Wasted, Episodes, Tries, Places, Lost, Reordered, Undecided,
-// Silences, both latencies and the peaks are of the stream whose requester
+// Gaps, Silences, both latencies and the peaks are of the stream whose requester
 // that side is.
 type Direction struct {
 	Packets      uint64
@@ -93,14 +93,18 @@ type Direction struct {
 	Wasted        Amount // sent again although the tap had seen them in the pass before
 	ReadResponses ReadResponses
 
-	Episodes   uint64
-	Tries      [NumCauses]uint64
-	Places     [NumPlaces]uint64
-	Modes      [NumModes]uint64
-	Lost       Lost
-	Reordered  uint64
-	Undecided  uint64 // out of order, and nothing tells reordering from loss
-	Duplicates Duplicates
+	Episodes  uint64
+	Tries     [NumCauses]uint64
+	Places    [NumPlaces]uint64
+	Modes     [NumModes]uint64
+	Lost      Lost
+	Reordered uint64
+	Undecided uint64 // out of order, and nothing tells reordering from loss
+	// Gaps is how often requests of the stream, or the responses to its READs,
+	// came behind some that had never been seen until then, and Jumped how many
+	// PSNs those are.
+	Gaps, Jumped uint64
+	Duplicates   Duplicates
 	// DuplicateRequests are those of Duplicates.Network that are requests.
 	DuplicateRequests uint64
 	Silences          uint64

@@ -81,7 +81,9 @@ func (t *Tracker) unanswered(f *flow, p *Packet, op *operation) {
 	}
 	if d > 0 {
 		s.recovery().unseen.add(s.pos, p.PSN)
-		f.bad().lost.BeforeTap += uint64(d)
+		b := f.bad()
+		b.lost.BeforeTap += uint64(d)
+		b.gap(uint64(d))
 	}
 	if op.begins() {
 		s.sent[op.kind]++

@@ -301,6 +301,7 @@ func direction(d *record.Direction, f *flow) {
 		d.Episodes, d.Tries, d.Places, d.Modes = b.episodes, b.tries, b.places, b.modes
 		d.Lost, d.Reordered, d.Undecided, d.Duplicates = b.lost, b.reordered, b.undecided, b.duplicates
 		d.DuplicateRequests = b.requestCopies
+		d.Gaps, d.Jumped = b.gaps, b.jumped-min(b.jumped, b.shown)
 		d.Silences, d.SilenceTime, d.RNRTime = b.silences, b.silenceTime, b.rnrTime
 		d.ICRCBad, d.ProtocolErrors = b.icrcBad, b.errors
 	}

@@ -120,6 +120,8 @@ type trouble struct {
 	lost          record.Lost
 	reordered     uint64
 	undecided     uint64
+	gaps, jumped  uint64
+	shown         uint64 // responses among what was jumped over: to READs that were not seen
 	duplicates    record.Duplicates
 	requestCopies uint64 // of them, requests that the network doubled
 	silences      uint64
@@ -129,6 +131,13 @@ type trouble struct {
 	icrcBad       uint64
 	errors        uint64
 	reaction      sketch.Histogram
+}
+
+// gap notes that a packet came behind others that were never seen until then,
+// so many PSNs.
+func (b *trouble) gap(jumped uint64) {
+	b.gaps++
+	b.jumped += jumped
 }
 
 // latencies are a requester's.

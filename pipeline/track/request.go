@@ -98,6 +98,7 @@ func (t *Tracker) skip(f *flow, p *Packet, d uint32) {
 			from = lo
 		}
 		r.unseen.add(from, hi)
+		f.bad().gap(uint64(psnDiff(hi, from)))
 		if s.hasAcked && psnDiff(s.acked, from) > 0 { // acknowledged before: the capture lost them
 			t.captureLost(f, p)
 		}

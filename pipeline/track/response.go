@@ -225,10 +225,14 @@ const maxReads = 1 << 10
 // unseenRead takes a response to a READ or an atomic that the tap did not see.
 func (t *Tracker) unseenRead(f *flow, p *Packet, op *operation) {
 	rec := f.req.recovery()
+	f.bad().shown++
 	next := psnAdd(p.PSN, 1)
 	if last := len(rec.reads) - 1; last >= 0 && rec.reads[last].hi == p.PSN && !op.begins() {
 		rec.reads[last].hi = next
 	} else {
+		if last >= 0 && !op.begins() {
+			f.bad().gap(uint64(max(psnDiff(p.PSN, rec.reads[last].hi), 0)))
+		}
 		if len(rec.reads) == maxReads {
 			rec.reads = rec.reads[:copy(rec.reads, rec.reads[1:])]
 		}
@@ -245,6 +249,7 @@ func (t *Tracker) unseenRead(f *flow, p *Packet, op *operation) {
 func (t *Tracker) skipResponses(f *flow, p *Packet, first uint32) {
 	s := f.req
 	r := s.resp
+	jumped := uint64(0)
 	s.eachOwed(first, p.PSN, func(o *owed, lo, hi uint32) {
 		r.missing.add(lo, hi)
 		// Of a request for what it has done already, a responder misses
@@ -257,8 +262,12 @@ func (t *Tracker) skipResponses(f *flow, p *Packet, first uint32) {
 				lo = r.max
 			}
 			r.unseen.add(lo, hi)
+			jumped += uint64(psnDiff(hi, lo))
 		}
 	})
+	if jumped > 0 {
+		f.bad().gap(jumped)
+	}
 	rec := s.recovery()
 	rec.beyond = beyondSeen{psn: first, time: p.Time, pass: s.passes, valid: true}
 	if rec.sign == 0 {
