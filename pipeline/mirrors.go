@@ -50,24 +50,17 @@ type Mirror struct {
 	Restarts uint64
 	FirstGap record.FrameRef // the frame behind the first gap, valid where Gaps is not 0
 
-	stray    uint64 // frames far away, with nothing that goes on from them
-	advanced uint64 // frames that came right behind the one with the highest number, or a gap
-	mixed    uint64 // restarts at numbers that were taken for missing
-}
-
-// Known says whether the numbers count frames, so that those that are missing
-// are known. Some switches always send 0, and where several parts of a switch
-// number their own frames there are several counts in one session.
-func (m *Mirror) Known() bool {
-	n := m.Frames
-	return m.advanced > 0 && m.mixed < 2 && 16*(m.Restarts+m.stray) <= n && 4*m.Late <= n && 8*m.Repeated <= 7*n
+	// Known says whether the numbers count frames, so that it is known which
+	// are missing. Some switches always send 0, and where several parts of a
+	// switch number their own frames there are several counts in one session.
+	Known bool
 }
 
 // Lost is how many frames of all mirror sessions are missing; known says
 // whether any session tells.
 func (m *Mirrors) Lost() (frames, missing uint64, known bool) {
 	for i := range m.Rows {
-		if r := &m.Rows[i]; r.Known() {
+		if r := &m.Rows[i]; r.Known {
 			frames, missing, known = frames+r.Frames, missing+r.Missing, true
 		}
 	}
@@ -130,6 +123,17 @@ type mirrorRow struct {
 	holes []mirrorHole // what is missing and may come late, ascending
 	isFar bool         // a frame far away came
 	far   uint32       // the number behind it
+
+	stray    uint64 // frames far away, with nothing that goes on from them
+	advanced uint64 // frames that came right behind the one with the highest number, or a gap
+	mixed    uint64 // restarts at numbers that were taken for missing
+}
+
+// counts says whether the numbers count frames.
+func (r *mirrorRow) counts() bool {
+	m := &r.m
+	n := m.Frames
+	return r.advanced > 0 && r.mixed < 2 && 16*(m.Restarts+r.stray) <= n && 4*m.Late <= n && 8*m.Repeated <= 7*n
 }
 
 // mirrorHole are numbers that did not come.
@@ -174,16 +178,16 @@ func (r *mirrorRow) take(run *mirrorRun) {
 	lo, end := run.first, run.first+run.n
 	if !r.begun {
 		r.begun, r.next = true, end
-		m.advanced += uint64(run.n - 1)
+		r.advanced += uint64(run.n - 1)
 		return
 	}
 	for d := int32(lo - r.next); d > maxMirrorGap || d < -maxMirrorLate; d = int32(lo - r.next) { // a frame far away
 		if r.isFar && lo == r.far { // the second there in a row
-			m.stray--
+			r.stray--
 			r.restart(lo)
 		} else {
 			r.isFar, r.far = true, lo+1
-			m.stray++
+			r.stray++
 		}
 		if lo++; lo == end {
 			return
@@ -201,7 +205,7 @@ func (r *mirrorRow) take(run *mirrorRun) {
 	if lo != r.next {
 		r.skip(mirrorHole{lo: r.next, hi: lo, ref: run.ref})
 	}
-	m.advanced += uint64(end - lo)
+	r.advanced += uint64(end - lo)
 	r.next = end
 }
 
@@ -260,7 +264,7 @@ func (r *mirrorRow) restart(at uint32) {
 	r.m.Restarts++
 	for _, h := range r.holes {
 		if h.has(at) {
-			r.m.mixed++
+			r.mixed++
 		} else {
 			r.lose(h)
 		}
@@ -276,7 +280,7 @@ func (c *mirrorCount) result() Mirrors {
 		for _, h := range r.holes {
 			r.lose(h)
 		}
-		r.holes = nil
+		r.holes, r.m.Known = nil, r.counts()
 		out.Rows = append(out.Rows, r.m)
 	}
 	slices.SortFunc(out.Rows, func(a, b Mirror) int {

@@ -157,9 +157,9 @@ func TestMirror(t *testing.T) {
 			t.Fatalf("%s: %d mirrors", tc.name, len(m.Rows))
 		}
 		got := m.Rows[0]
-		if got.Known() != tc.known || got.Frames != uint64(len(list)) || got.Session != 7 || got.Version != 2 || got.Kind != decode.AddrIPv4 ||
+		if got.Known != tc.known || got.Frames != uint64(len(list)) || got.Session != 7 || got.Version != 2 || got.Kind != decode.AddrIPv4 ||
 			got.Src.IP().String() != "192.0.2.1" || got.Dst.IP().String() != "192.0.2.2" {
-			t.Errorf("%s: known %v, %+v", tc.name, got.Known(), got)
+			t.Errorf("%s: known %v, %+v", tc.name, got.Known, got)
 		}
 		if w := tc.want; tc.known &&
 			(got.Missing != w.Missing || got.Gaps != w.Gaps || got.Late != w.Late || got.Repeated != w.Repeated || got.Restarts != w.Restarts) {
@@ -243,7 +243,7 @@ func TestMirrorCaptures(t *testing.T) {
 		if len(m.Rows) != 1 {
 			t.Fatalf("%s: %+v", tc.name, m)
 		}
-		if r := m.Rows[0]; r.Frames != tc.frames || r.Missing+r.Late+r.Repeated+r.Restarts != 0 || !r.Known() ||
+		if r := m.Rows[0]; r.Frames != tc.frames || r.Missing+r.Late+r.Repeated+r.Restarts != 0 || !r.Known ||
 			r.Session != tc.session || r.Version != tc.version || r.Hardware != tc.hardware || r.Src.IP().String() != "10.20.0.1" {
 			t.Errorf("%s: %+v", tc.name, r)
 		}
@@ -274,7 +274,7 @@ func TestMirrorScenario(t *testing.T) {
 		}
 		r := mirrorsOf(t, list).Rows[0]
 		// Of the first frames and the last ones nobody can tell.
-		if !r.Known() || r.Missing == 0 || r.Missing > truth.Tap.Lost || r.Missing+3 < truth.Tap.Lost || r.Frames != truth.Frames {
+		if !r.Known || r.Missing == 0 || r.Missing > truth.Tap.Lost || r.Missing+3 < truth.Tap.Lost || r.Frames != truth.Frames {
 			t.Errorf("seed %d: %d lost; %+v", seed, truth.Tap.Lost, r)
 		}
 	}

@@ -300,7 +300,7 @@ func newMirror(m *pipeline.Mirror) Mirror {
 		Input: int(m.Input), Src: string(m.Src.Append(nil, m.Kind)), Dst: string(m.Dst.Append(nil, m.Kind)),
 		Version: int(m.Version), Session: int(m.Session), Hardware: int(m.Hardware), Packets: m.Frames,
 	}
-	if m.Known() {
+	if m.Known {
 		missing := m.Missing
 		out.Missing, out.Gaps, out.Late, out.Repeated, out.Restarts = &missing, m.Gaps, m.Late, m.Repeated, m.Restarts
 		if m.Gaps > 0 {

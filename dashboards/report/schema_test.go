@@ -92,6 +92,10 @@ func everything(t *testing.T, oneIn int) []map[string]any {
 		}
 		r := analyze(t, path)
 		r.Partial = name == "text.pcap"
+		if name == "pause.pcap" {
+			one := uint64(1)
+			r.Capture.MirrorMissing, r.Capture.Mirrors = &one, []report.Mirror{{Version: 2, Missing: &one, Gaps: 1, FirstGap: &report.Frame{Number: 1}}}
+		}
 		add(r)
 	}
 	return all
@@ -137,7 +141,7 @@ func TestReportsFollowTheSchema(t *testing.T) {
 		}
 		walk(r, "", func(path string, _ map[string]any, _ string) { seen[path] = true })
 	}
-	for _, p := range []string{"partial", "inputs[].damage", "capture.first_malformed", "capture.unknown_link_types.147", "pause[].priority", "findings[].evidence.first"} {
+	for _, p := range []string{"partial", "inputs[].damage", "capture.first_malformed", "capture.mirrors[].first_gap.number", "capture.unknown_link_types.147", "pause[].priority", "findings[].evidence.first"} {
 		if !seen[p] {
 			t.Errorf("no report has %s", p)
 		}
@@ -166,7 +170,7 @@ func walk(v any, path string, visit func(path string, in map[string]any, key str
 func TestWrongReportsFail(t *testing.T) {
 	s := schema(t)
 	optional := map[string]bool{
-		"partial": true, "vcrc": true, "pause_left_out": true, "inputs[].damage": true, "capture.first_malformed": true,
+		"partial": true, "vcrc": true, "pause_left_out": true, "inputs[].damage": true, "capture.first_malformed": true, "capture.mirrors": true, "capture.mirrors[].first_gap": true,
 		"capture.unknown_link_types": true, "icrc.unverifiable_reasons": true, "icrc.first_bad": true,
 		"vcrc.unverifiable_reasons": true, "vcrc.first_bad": true,
 		"sessions[].cm": true, "sessions[].vni": true, "sessions[].failed_stream": true, "sessions[].failed_why": true, "sessions[].one_sided": true, "sessions[].cm.source_port": true,

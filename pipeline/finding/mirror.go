@@ -28,7 +28,7 @@ func mirrorGaps(f *Facts) []record.Finding {
 	var restarts uint64
 	for i := range f.Mirrors.Rows {
 		m := &f.Mirrors.Rows[i]
-		if !m.Known() || m.Missing == 0 {
+		if !m.Known || m.Missing == 0 {
 			continue
 		}
 		if len(say) == 0 || m.FirstGap.Before(first) {

@@ -1,8 +1,6 @@
 package finding_test
 
 import (
-	"context"
-	"encoding/binary"
 	"slices"
 	"strings"
 	"testing"
@@ -52,11 +50,19 @@ func TestRules(t *testing.T) {
 		{"drops", func(f *finding.Facts) { f.Inputs[0].Drops = &drops }, "warning capture-drops", []string{"lost 7 packets", "a.pcap (7)"}},
 		{"no drops", func(f *finding.Facts) { f.Inputs[0].Drops = &none }, "", nil},
 		{"mirror gaps", func(f *finding.Facts) {
-			f.Mirrors = mirrors(t, pipeline.Mirror{Frames: 900, Missing: 7, Gaps: 2, FirstGap: record.FrameRef{Number: 9}}, pipeline.Mirror{Frames: 93})
+			f.Mirrors = mirrors(pipeline.Mirror{Frames: 900, Missing: 7, Gaps: 2, FirstGap: record.FrameRef{Number: 9}}, pipeline.Mirror{Frames: 93})
 		}, "warning mirror-gaps", []string{
 			"7 packets were lost between the mirror and this capture (0.7 %)", "192.0.2.1 to 192.0.2.2, session 1 (7 in 2 gaps). No session shows what is missing",
 		}},
-		{"a mirror without gaps", func(f *finding.Facts) { f.Mirrors = mirrors(t, pipeline.Mirror{Frames: 900}) }, "", nil},
+		{"a mirror without gaps", func(f *finding.Facts) { f.Mirrors = mirrors(pipeline.Mirror{Frames: 900}) }, "", nil},
+		{"a mirror that began anew", func(f *finding.Facts) {
+			f.Mirrors = mirrors(pipeline.Mirror{Frames: 999, Missing: 1, Gaps: 1, Restarts: 2})
+		},
+			"warning mirror-gaps", []string{"1 packet was lost between the mirror", "The numbering began anew twice; what was lost there is not counted."}},
+		{"a mirror that does not count", func(f *finding.Facts) {
+			f.Mirrors = mirrors(pipeline.Mirror{Frames: 999, Missing: 1, Gaps: 1})
+			f.Mirrors.Rows[0].Known = false
+		}, "", nil},
 		{"VCRC", func(f *finding.Facts) { f.VCRC = pipeline.CRC{Good: 9, Bad: 1} }, "warning vcrc-bad", []string{"1 of 10 InfiniBand packets with a bad VCRC (10.0 %)", "last link"}},
 		{"no VCRC", func(f *finding.Facts) { f.VCRC = pipeline.CRC{Bad: 10} }, "warning vcrc-bad", []string{"does not keep it"}},
 		{"cut and no capture", func(f *finding.Facts) {
@@ -181,35 +187,12 @@ func TestWorstFirst(t *testing.T) {
 	}
 }
 
-// mirrors are mirror sessions as they are counted, of frames with numbers that
-// have the gaps of those given.
-func mirrors(t *testing.T, want ...pipeline.Mirror) pipeline.Mirrors {
-	t.Helper()
-	k := new(kept)
-	add := func(session byte, number uint32) {
-		b := append(make([]byte, 12), 8, 0, 0x45, 0, 0, 64, 0, 0, 0, 0, 64, 47, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 0x10, 0, 0x88, 0xbe)
-		b = binary.BigEndian.AppendUint32(b, number)
-		b = append(b, 0x10, 0, 0, session, 0, 0, 0, 1)
-		b = append(append(b, make([]byte, 12)...), 0x88, 0xb5)
-		b = append(b, make([]byte, 14)...)
-		k.list = append(k.list, capture.Frame{Data: b, OrigLen: uint32(len(b)), Number: uint64(len(k.list) + 1), Link: capture.LinkEthernet, FCSLen: -1})
+// mirrors are those given, with names and numbers that count.
+func mirrors(list ...pipeline.Mirror) pipeline.Mirrors {
+	for i := range list {
+		m := &list[i]
+		m.Src, m.Dst, m.Kind, m.Version = decode.Addr{Lo: 0xffff_c0000201}, decode.Addr{Lo: 0xffff_c0000202}, decode.AddrIPv4, 2
+		m.Session, m.Known = uint16(i+1), true
 	}
-	for i, m := range want {
-		number := uint32(0)
-		for n := range uint32(m.Frames) {
-			if n > 0 && uint64(n) <= m.Gaps {
-				number++
-				if uint64(n) == m.Gaps {
-					number += uint32(m.Missing - m.Gaps)
-				}
-			}
-			add(byte(i+1), number)
-			number++
-		}
-	}
-	res, err := pipeline.Run(context.Background(), k, pipeline.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.Mirrors
+	return pipeline.Mirrors{Rows: list}
 }
