@@ -26,6 +26,7 @@ type engine struct {
 	src    capture.Source
 	shards [numShards]*shard // nil before its first packet
 	mirror mirrorCount       // who has shard 0 has it too
+	every  uint64            // blocks from one share of memory to the next
 
 	mu      sync.Mutex
 	change  sync.Cond
@@ -46,7 +47,10 @@ type engine struct {
 const blocksPerWorker = 3
 
 func newEngine(ctx context.Context, src capture.Source, cfg Config) *engine {
-	e := &engine{ctx: ctx, cfg: cfg, src: src, told: time.Now()}
+	e := &engine{ctx: ctx, cfg: cfg, src: src, told: time.Now(), every: shareEvery}
+	if n := cfg.Track.Packets(); n > 0 {
+		e.every = uint64(min(max(n/capture.BatchFrames, 1), shareEvery))
+	}
 	e.change.L = &e.mu
 	return e
 }
@@ -124,7 +128,7 @@ func (e *engine) next(w *decoding) bool {
 	e.mu.Lock()
 	e.damaged(err, b)
 	b.state = blockOpen
-	if b.number%shareEvery == 0 {
+	if b.number%e.every == 0 {
 		b.state = blockDecoded
 	}
 	e.retire()
@@ -144,7 +148,8 @@ func (e *engine) progress() {
 	e.cfg.Progress(e.src.Inputs())
 }
 
-// shareEvery is after how many blocks memory is shared out anew.
+// shareEvery is after how many blocks memory is shared out anew, where there is
+// room for what they can bring.
 const shareEvery = 16
 
 // share shares memory out among the shards, and returns false where it is not
@@ -177,7 +182,7 @@ func (e *engine) shareOut() {
 			packets += s.packets
 		}
 	}
-	track.Share(e.cfg.Track, trackers, numShards)
+	track.Share(e.cfg.Track, trackers)
 	busy := 0
 	for _, s := range e.shards {
 		if s != nil && s.packets*busyShare > packets {
@@ -265,9 +270,31 @@ func (e *engine) damaged(err error, b *block) {
 	}
 }
 
+// beginAll lets the trackers have the packets that still wait, where those may
+// be of more sessions than there is room for: one after the other, so that what
+// goes is what was silent longest.
+func (e *engine) beginAll() {
+	waiting := 0
+	for _, s := range e.shards {
+		if s != nil {
+			waiting += len(s.first)
+		}
+	}
+	if n := e.cfg.Track.Packets(); n == 0 || int64(waiting) <= n {
+		return
+	}
+	for _, s := range e.shards {
+		if s != nil && len(s.first) > 0 {
+			e.shareOut()
+			s.begin()
+		}
+	}
+}
+
 // close ends all sessions, and returns what was found. end is the time of the
 // last frame.
 func (e *engine) close(workers int, end int64, r *Result) {
+	e.beginAll()
 	var next atomic.Int32
 	var all sync.WaitGroup
 	for range workers {

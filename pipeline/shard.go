@@ -29,7 +29,6 @@ type shard struct {
 }
 
 func newShard(cfg track.Config) *shard {
-	cfg.MaxMemory = (cfg.MaxMemory + numShards - 1) / numShards // until it is shared out
 	return &shard{doubles: newDoubles(), tracker: track.New(cfg), conns: cm.New(maxConns), first: []track.Packet{}}
 }
 

@@ -24,11 +24,15 @@ func (c *Config) flows() int64 {
 	return max(c.MaxMemory/flowBytes, minFlows)
 }
 
-// Share shares what cfg allows out among trackers, to which others may come up
-// to the number given: each may have what it has, and an equal share of what
-// is left. Where that is little, those flows of all are forgotten that were
-// silent longest.
-func Share(cfg Config, trackers []*Tracker, number int) {
+// Packets is how many packets trackers may be told between one Share and the
+// next for flows to stay within MaxMemory: each is of one new flow at most. It
+// is 0 for any number.
+func (c *Config) Packets() int64 { return c.flows() / 8 }
+
+// Share shares what cfg allows out among trackers: each may have what it has,
+// and what is left, which they have in common until the next time. Where that is
+// little, those flows of all are forgotten that were silent longest.
+func Share(cfg Config, trackers []*Tracker) {
 	events, live := 0, int64(0)
 	for _, t := range trackers {
 		events += len(t.events)
@@ -41,7 +45,7 @@ func Share(cfg Config, trackers []*Tracker, number int) {
 	if most == 0 {
 		return
 	}
-	if live > most-most/8 {
+	if live > most-cfg.Packets() {
 		before := oldest(trackers, live, live-most*3/4)
 		live = 0
 		for _, t := range trackers {
@@ -50,7 +54,7 @@ func Share(cfg Config, trackers []*Tracker, number int) {
 		}
 	}
 	for _, t := range trackers {
-		t.most = t.live + max(0, most-live)/int64(number)
+		t.most = t.live + max(0, most-live)
 	}
 }
 
