@@ -35,7 +35,8 @@ const docsTruth = `
 ## The truth
 
 Times are nanoseconds, of the capture or, where it says so, lengths. Frames are numbered from 1 as in the file, and 0 is
-none: what happened to a packet that was not captured has no frame. PSNs are those on the wire. Lists are never null.
+none: what happened to a packet that was not captured has no frame. PSNs are those on the wire. Lists are never null;
+those of flow control are absent from other scenarios.
 
 *Pass*, *step back*, *try*, *episode*, *position* and *maximum*: a requester that goes back to an earlier PSN makes a step
 back, which is one try and begins a new pass. The position is one past the last request, the maximum one past the highest.

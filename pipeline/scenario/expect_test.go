@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write testdata/truth.txt and docs/scena
 // reader can see whether each scenario does what its line in the list says.
 func TestTruth(t *testing.T) {
 	var b bytes.Buffer
-	for _, sc := range scenario.Scenarios() {
+	for _, sc := range withRoCE() {
 		o := small(&sc)
 		_, truth := run(t, sc, o)
 		fmt.Fprintf(&b, "%s: %s\n", sc.Name, sc.About)

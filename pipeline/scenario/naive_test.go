@@ -73,7 +73,7 @@ func (o *observer) request(psn, psns uint32) {
 // TestDefinitions holds the truth, which is made of what the machines did,
 // against what its definitions give when they are applied to the frames alone.
 func TestDefinitions(t *testing.T) {
-	for _, sc := range scenario.Scenarios() {
+	for _, sc := range withRoCE() {
 		t.Run(sc.Name, func(t *testing.T) {
 			runs := uint64(2)
 			if slices.Contains(sc.Takes, scenario.OptLoss) {

@@ -32,7 +32,7 @@ func TestImports(t *testing.T) {
 func all(t *testing.T) (path string, frames []uint64) {
 	t.Helper()
 	var list []capture.Frame
-	for _, sc := range scenario.Scenarios() {
+	for _, sc := range withRoCE() {
 		o := small(&sc)
 		if o.Packets > 0 {
 			o.Packets = 300
@@ -76,7 +76,7 @@ func TestTshark(t *testing.T) {
 		t.Fatalf("tshark sees %d frames of %d", len(lines), total)
 	}
 	at := 0
-	for i, sc := range scenario.Scenarios() {
+	for i, sc := range withRoCE() {
 		for n := range frames[i] {
 			if op, bad, _ := strings.Cut(lines[at], "\t"); op == "" || bad != "" {
 				t.Errorf("%s: frame %d: opcode %q, malformed %q", sc.Name, n+1, op, bad)

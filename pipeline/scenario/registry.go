@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rocelens/rocelens/capture"
 )
 
 // Options are what can be asked of a scenario. Each takes only some of them.
@@ -35,12 +37,28 @@ type Scenario struct {
 
 	spec func(Options) *Spec
 	bulk *bulk // a large one, which has machines of its own
+
+	pauses *pauses // one of flow control, likewise
+}
+
+// FlowControl says whether the scenario is about PFC and PAUSE frames, which
+// are no RoCE.
+func (sc *Scenario) FlowControl() bool { return sc.pauses != nil }
+
+// Interfaces are those that its frames are captured on.
+func (sc *Scenario) Interfaces(snaplen int) []capture.Interface {
+	if sc.pauses != nil {
+		return sc.pauses.interfaces(snaplen)
+	}
+	return []capture.Interface{{
+		Name: "tap0", Description: "simulated tap", Link: capture.LinkEthernet, SnapLen: uint32(snaplen), FCSLen: -1, TSResol: 9,
+	}}
 }
 
 // Scenarios lists what there is, in the order of the documentation.
 func Scenarios() []Scenario {
 	return slices.Concat(cleanScenarios(), lossScenarios(), repairScenarios(), refusalScenarios(),
-		tapScenarios(), lifeScenarios(), bulkScenarios())
+		tapScenarios(), lifeScenarios(), pauseScenarios(), bulkScenarios())
 }
 
 // Find finds a scenario by its name.
@@ -93,7 +111,8 @@ const (
 	maxSessions = 4_000_000
 )
 
-// Spec is what the scenario simulates, nil for the large ones.
+// Spec is what the scenario simulates, nil for the large ones and those of flow
+// control.
 func (sc *Scenario) Spec(o Options) (*Spec, error) {
 	if err := sc.Check(o); err != nil {
 		return nil, err
@@ -116,9 +135,12 @@ func (sc *Scenario) Run(o Options, sink Sink) (*Truth, error) {
 		return nil, err
 	}
 	var t *Truth
-	if spec == nil {
+	switch {
+	case sc.pauses != nil:
+		t, err = sc.pauses.run(sc.Name, o, sink)
+	case spec == nil:
 		t, err = sc.bulk.run(sc.Name, o, sink)
-	} else {
+	default:
 		t, err = Run(spec, sink)
 	}
 	if err != nil {

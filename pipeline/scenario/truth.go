@@ -21,6 +21,12 @@ type Truth struct {
 	// in the large captures for benchmarks if there are more than 1,000.
 	SessionCount int             `json:"session_count"`
 	Sessions     []*SessionTruth `json:"sessions"`
+
+	// The scenarios of flow control have these, and no sessions.
+	Pauses  []*PauseTruth   `json:"pauses,omitempty"`
+	Storms  []*StormTruth   `json:"storms,omitempty"`
+	Spreads []*SpreadTruth  `json:"spreads,omitempty"`
+	Packets []*PacketsTruth `json:"packets,omitempty"` // one for each source
 }
 
 // NetworkTruth is where the tap stood.

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 
 	"github.com/rocelens/rocelens/capture"
@@ -20,6 +21,9 @@ const (
 // Write runs a scenario, writes its capture to w and returns the truth.
 func (sc *Scenario) Write(w io.Writer, o Options, format Format, application string) (*Truth, error) {
 	if format == Pcap {
+		if len(sc.Interfaces(0)) > 1 {
+			return nil, fmt.Errorf("scenario %s has several interfaces, and a pcap file has one: write pcapng", sc.Name)
+		}
 		p := newPcapWriter(w, o.Snaplen)
 		t, err := sc.Run(o, p)
 		if err != nil {
@@ -27,9 +31,7 @@ func (sc *Scenario) Write(w io.Writer, o Options, format Format, application str
 		}
 		return t, p.flush()
 	}
-	input := capture.Input{Interfaces: []capture.Interface{{
-		Name: "tap0", Description: "simulated tap", Link: capture.LinkEthernet, SnapLen: uint32(o.Snaplen), FCSLen: -1, TSResol: 9,
-	}}}
+	input := capture.Input{Interfaces: sc.Interfaces(o.Snaplen)}
 	ng := capture.NewWriter(w, capture.WriterConfig{
 		Application: application,
 		Comments:    []string{"simulated traffic, scenario " + sc.Name},
