@@ -8,6 +8,7 @@ import (
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/cm"
+	"github.com/rocelens/rocelens/pipeline/pause"
 	"github.com/rocelens/rocelens/pipeline/track"
 )
 
@@ -28,7 +29,8 @@ type block struct {
 	order    []uint16 // the items by shard, each shard's in their order
 	begin    [numShards + 1]uint16
 
-	mirrored []mirrorRun // see mirrors.go; shard 0's turn is theirs as well
+	mirrored []mirrorRun   // see mirrors.go
+	pauses   []pause.Frame // what PFC and PAUSE frames say
 }
 
 // blockState is how far a block is.
@@ -79,8 +81,8 @@ func (b *block) deal() {
 		}
 		b.begin[i+1] += b.begin[i]
 	}
-	if len(b.mirrored) > 0 {
-		b.open |= 1
+	if len(b.mirrored)+len(b.pauses) > 0 {
+		b.open |= 1 << inputShard
 	}
 	next := b.begin
 	b.order = append(b.order[:0], make([]uint16, len(b.items))...)
@@ -122,7 +124,7 @@ func newDecoding(cfg *Config) *decoding {
 // stays.
 func (w *decoding) decode(b *block, src capture.Source) error {
 	b.items, b.messages, b.points, b.shards = b.items[:0], b.messages[:0], b.points[:0], b.shards[:0]
-	b.mirrored = b.mirrored[:0]
+	b.mirrored, b.pauses = b.mirrored[:0], b.pauses[:0]
 	clear(w.at[:])
 	err := capture.Guard(src, func() error {
 		w.frames(b)
@@ -147,6 +149,10 @@ func (w *decoding) frames(b *block) {
 		case w.icrc && w.pkt.Kind == decode.KindUDP:
 			w.counters.Add(&w.pkt)
 			w.counters.AddProbe(&w.pkt, w.dec.ProbeRoCE(&w.pkt))
+		case w.pkt.Kind == decode.KindPFC, w.pkt.Kind == decode.KindPause:
+			w.counters.Add(&w.pkt)
+			b.pauses = append(b.pauses, pause.Frame{})
+			b.pauses[len(b.pauses)-1].Read(&w.pkt)
 		default:
 			w.counters.Add(&w.pkt)
 		}

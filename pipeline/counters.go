@@ -52,7 +52,6 @@ type Counters struct {
 	Senders Senders    // packets whose ICRC was checked, by their source
 	Ports   Ports      // UDP packets to other ports that look like RoCEv2
 	Inner   InnerTypes // packets with the flag UnknownInner, by what is inside
-	Pauses  Pauses     // PFC and PAUSE frames
 
 	ICMPErrors ICMPErrors // packets with the flag QuotesRoCE
 }
@@ -169,8 +168,6 @@ func (c *Counters) add(p *decode.Packet) {
 		c.addRoCE(p)
 	case p.Kind == decode.KindUnknownLink:
 		c.UnknownLinks.add(f.Link, 1)
-	case p.Kind == decode.KindPFC, p.Kind == decode.KindPause:
-		c.Pauses.count(p)
 	}
 	c.ICRC.add(p.ICRCStatus, p.ICRCReason, f)
 	c.VCRC.add(p.VCRCStatus, p.ICRCReason, f)
@@ -311,7 +308,6 @@ func (c *Counters) Merge(o *Counters) {
 	c.Senders.merge(&o.Senders)
 	c.Ports.merge(&o.Ports)
 	c.Inner.merge(&o.Inner)
-	c.Pauses.merge(&o.Pauses)
 	c.ICMPErrors.merge(&o.ICMPErrors)
 }
 

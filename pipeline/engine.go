@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/pipeline/pause"
 	"github.com/rocelens/rocelens/pipeline/track"
 )
 
@@ -25,8 +26,9 @@ type engine struct {
 	cfg    Config
 	src    capture.Source
 	shards [numShards]*shard // nil before its first packet
-	mirror mirrorCount       // who has shard 0 has it too
+	mirror mirrorCount       // who has inputShard has it too
 	every  uint64            // blocks from one share of memory to the next
+	pauses *pause.Tracker    // likewise
 
 	mu      sync.Mutex
 	change  sync.Cond
@@ -52,6 +54,7 @@ func newEngine(ctx context.Context, src capture.Source, cfg Config) *engine {
 		e.every = uint64(min(max(n/capture.BatchFrames, 1), shareEvery))
 	}
 	e.change.L = &e.mu
+	e.pauses = pause.New(cfg.Pause, e.link)
 	return e
 }
 
@@ -224,17 +227,22 @@ func some(set uint64) uint64 {
 	return set &^ rest
 }
 
+// inputShard is the shard in whose turn that is followed which is of no pair of
+// addresses, but of the whole input.
+const inputShard = 0
+
 func (e *engine) take(b *block, shards uint64) {
 	e.busy |= shards
 	b.open &^= shards
 	b.running++
 	e.mu.Unlock()
 	var cut error
-	if shards&1 != 0 {
-		e.mirror.take(b.mirrored)
-	}
 	for rest := shards; rest != 0; rest &= rest - 1 {
 		n := bits.TrailingZeros64(rest)
+		if n == inputShard {
+			e.mirror.take(b.mirrored)
+			e.pause(b)
+		}
 		if e.shards[n] == nil {
 			e.shards[n] = newShard(e.cfg.Track)
 		}
@@ -320,4 +328,5 @@ func (e *engine) close(workers int, end int64, r *Result) {
 	r.Duplicates = duplicates(found)
 	r.Mirrors = e.mirror.result()
 	r.Sessions, r.Events, r.EventsLeftOut = track.Records(e.cfg.Track, trackers...)
+	r.pauses(e.pauses.Close(end), e.cfg.Track.MaxEvents)
 }

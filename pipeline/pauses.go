@@ -1,98 +1,77 @@
 package pipeline
 
 import (
-	"bytes"
 	"cmp"
+	"slices"
+	"strconv"
 
-	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/pipeline/pause"
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
-// maxPauses is how many pairs of sender and priority are told apart: 32
-// senders that pause all eight priorities.
-const maxPauses = 256
-
-// Pauses counts MAC control frames that stop traffic or let it go on.
-type Pauses struct {
-	Rows  [maxPauses]Pause // ascending, N of them
-	N     int
-	Other Pause // all that have no row
+// LinkSpeeds are the speeds of links, in bits a second, as the user gives them.
+type LinkSpeeds struct {
+	All uint64 // 0 where it is not given
+	// ByName goes before All. A name is an interface's as the capture has it,
+	// or its number, alone or behind the number of the input from 1 and a
+	// colon.
+	ByName map[string]uint64
 }
 
-// Pause is what one sender said of one priority, or, with PAUSE, of all
-// traffic. A PFC frame counts once for each priority that it names.
-type Pause struct {
-	Input, Interface int32 // where it was captured
-	MAC              decode.MAC
-	PFC              bool  // otherwise 802.3x PAUSE, and Priority is 0
-	Priority         uint8 // 0 to 7
-
-	XOff, XOn uint64 // frames that stop it, and that let it go on
-	// QuantaSum and QuantaMax are of the frames in XOff, in units of 512 bit
-	// times of the link.
-	QuantaSum uint64
-	QuantaMax uint16
-	First     record.FrameRef
-}
-
-type pauseKey struct {
-	input, iface int32
-	mac          decode.MAC
-	pfc          bool
-	priority     uint8
-}
-
-func (t *Pause) compare(k pauseKey) int {
-	if c := cmp.Or(cmp.Compare(t.Input, k.input), cmp.Compare(t.Interface, k.iface), bytes.Compare(t.MAC[:], k.mac[:])); c != 0 {
-		return c
+// Of is the speed of an interface: what the user gives, or else what the
+// capture says, or 0.
+func (l *LinkSpeeds) Of(inputs []capture.Input, input, iface int32) uint64 {
+	var in capture.Interface
+	if int(input) < len(inputs) && int(iface) < len(inputs[input].Interfaces) {
+		in = inputs[input].Interfaces[iface]
 	}
-	if t.PFC != k.pfc {
-		if k.pfc {
-			return -1
+	number := strconv.Itoa(int(iface))
+	for _, name := range []string{in.Name, number} {
+		for _, name := range []string{strconv.Itoa(int(input)+1) + ":" + name, name} {
+			if s := l.ByName[name]; s > 0 {
+				return s
+			}
 		}
-		return 1
 	}
-	return cmp.Compare(t.Priority, k.priority)
+	return cmp.Or(l.All, in.Speed)
 }
 
-func (t *Pause) reset(k pauseKey) {
-	*t = Pause{Input: k.input, Interface: k.iface, MAC: k.mac, PFC: k.pfc, Priority: k.priority}
+// pause follows the pauses of a block.
+func (e *engine) pause(b *block) {
+	for i := range b.pauses {
+		e.pauses.Add(&b.pauses[i])
+	}
 }
 
-func (t *Pause) add(o *Pause) {
-	if o.XOff+o.XOn == 0 {
+// link describes an interface. It waits for whoever reads, since that changes
+// what is known.
+func (e *engine) link(input, iface int32) pause.Link {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for e.reading {
+		e.change.Wait()
+	}
+	inputs := e.src.Inputs()
+	l := pause.Link{Speed: e.cfg.Links.Of(inputs, input, iface)}
+	if int(input) < len(inputs) && int(iface) < len(inputs[input].Interfaces) {
+		l.Name = inputs[input].Interfaces[iface].Name
+	}
+	return l
+}
+
+// pauses takes over what was found of pauses. Their events go among those of
+// sessions.
+func (r *Result) pauses(p *pause.Result, maxEvents int) {
+	r.Pause = *p
+	r.EventsLeftOut += p.RunsLeftOut + p.StormsLeftOut
+	if len(p.Runs)+len(p.Storms) == 0 {
 		return
 	}
-	earlier(&t.First, o.First, t.XOff+t.XOn > 0)
-	t.XOff += o.XOff
-	t.XOn += o.XOn
-	t.QuantaSum += o.QuantaSum
-	t.QuantaMax = max(t.QuantaMax, o.QuantaMax)
-}
-
-// count counts a PFC or PAUSE frame. One that was cut off before its times
-// enables no priority, and one that enables none says nothing.
-func (t *Pauses) count(p *decode.Packet) {
-	k := pauseKey{input: p.Frame.Input, iface: p.Frame.Interface, mac: p.SrcMAC, pfc: p.Kind == decode.KindPFC}
-	for i, quanta := range p.Pause.Quanta {
-		if p.Pause.Enable>>i&1 == 0 {
-			continue
-		}
-		one := Pause{QuantaSum: uint64(quanta), QuantaMax: quanta, First: refOf(p.Frame)}
-		if quanta > 0 {
-			one.XOff = 1
-		} else {
-			one.XOn = 1
-		}
-		k.priority = uint8(i)
-		place(t.Rows[:], &t.N, &t.Other, k).add(&one)
+	r.Events = append(r.Events, p.Events()...)
+	slices.SortStableFunc(r.Events, func(a, b record.Event) int { return cmp.Compare(a.Time, b.Time) })
+	if over := len(r.Events) - maxEvents; over > 0 {
+		r.EventsLeftOut += uint64(over)
+		r.Events = r.Events[:maxEvents]
 	}
-}
-
-func (t *Pauses) merge(o *Pauses) {
-	for i := range o.N {
-		r := &o.Rows[i]
-		place(t.Rows[:], &t.N, &t.Other, pauseKey{r.Input, r.Interface, r.MAC, r.PFC, r.Priority}).add(r)
-	}
-	t.Other.add(&o.Other)
 }

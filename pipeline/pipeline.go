@@ -18,6 +18,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/pause"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/track"
 )
@@ -30,6 +31,10 @@ type Config struct {
 	// ICRC says whether each packet's ICRC (and VCRC) is computed and
 	// compared. It is most of the work on full-size packets.
 	ICRC bool
+	// Pause says what a storm of pauses is, and Links how fast links are, which
+	// tells how long a pause is.
+	Pause pause.Config
+	Links LinkSpeeds
 	// Workers is how many goroutines share the work; at least 1. It changes no
 	// result.
 	Workers int
@@ -41,7 +46,7 @@ type Config struct {
 // DefaultConfig checks ICRCs, takes UDP port 4791 alone as RoCEv2, and has a
 // worker for each processor.
 func DefaultConfig() Config {
-	return Config{ICRC: true, Workers: runtime.GOMAXPROCS(0), Track: track.Config{MaxEvents: 10_000}}
+	return Config{ICRC: true, Workers: runtime.GOMAXPROCS(0), Track: track.Config{MaxEvents: 10_000}, Pause: pause.DefaultConfig()}
 }
 
 // Result is all that Run finds.
@@ -58,6 +63,8 @@ type Result struct {
 	// Forgotten counts the sessions that had to go for want of memory, see
 	// track.Config.
 	Forgotten uint64
+	// Pause is what PFC and PAUSE frames said.
+	Pause pause.Result
 }
 
 // Run reads src to its end and counts every frame. The result is never nil:

@@ -26,6 +26,7 @@ type analyzeOptions struct {
 	sort      report.Sort
 	maxEvents int
 	timeout   ackTimeout
+	pause     pauseFlags
 	workers   int
 	maxMemory byteSize
 	failOn    record.Severity // 0: never
@@ -70,6 +71,7 @@ With --no-icrc no packet is looked at for corruption, so --fail-on does not see 
 	f.IntVar(&o.maxEvents, "max-events", pipeline.DefaultConfig().Track.MaxEvents, "keep at most `N` events in the report; what is left out is counted")
 	addMaxMemory(f, &o.maxMemory)
 	addAckTimeout(f, &o.timeout)
+	addPause(f, &o.pause)
 	addWorkers(f, &o.workers)
 	f.BoolVar(&o.noICRC, "no-icrc", false, "do not check ICRCs, which is most of the work on large packets: no corruption is found then")
 	f.Var((*severity)(&o.failOn), "fail-on", "exit with code 3 if there is a finding at `SEVERITY` (info, warning, critical) or above")
@@ -101,6 +103,7 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	cfg.ICRC = !o.noICRC
 	cfg.Track.MaxEvents = o.maxEvents
 	cfg.Track.AckTimeout = int64(o.timeout)
+	o.pause.set(&cfg)
 	cfg.Workers = o.workers
 	cfg.Track.MaxMemory = int64(o.maxMemory)
 	defer keepMemoryClose()()
@@ -109,6 +112,7 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	result, err := pipeline.Run(ctx, src, cfg)
 	done()
 	inputs := finish(src, err)
+	o.pause.complain(o.err, inputs)
 	findings := finding.Find(&finding.Facts{Inputs: inputs, Result: result})
 	r := report.New(inputs, result, findings, toolVersion())
 	r.Partial = ctx.Err() != nil

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/dashboards/report"
+	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/pause"
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
@@ -198,4 +203,138 @@ func (*ackTimeout) Type() string { return "DUR" }
 
 func addAckTimeout(f *pflag.FlagSet, a *ackTimeout) {
 	f.Var(a, "ack-timeout", "ACK timeout of the requesters, `DUR` as in 67ms: a step back later than half of it after a NAK is the timer's (default: what CM says, or learnt from silences)")
+}
+
+// linkSpeeds is a flag of the speed of links, of all or of one interface.
+type linkSpeeds pipeline.LinkSpeeds
+
+func (l *linkSpeeds) String() string { return "" }
+
+func (l *linkSpeeds) Set(s string) error {
+	name, value := "", s
+	if i := strings.LastIndexByte(s, '='); i >= 0 {
+		name, value = s[:i], s[i+1:]
+	}
+	speed, err := parseSpeed(value)
+	switch {
+	case err != nil:
+		return err
+	case name != "":
+		if l.ByName == nil {
+			l.ByName = make(map[string]uint64)
+		}
+		l.ByName[name] = speed
+	case value != s:
+		return fmt.Errorf("%q has no interface before the =", s)
+	default:
+		l.All = speed
+	}
+	return nil
+}
+
+func (*linkSpeeds) Type() string { return "SPEED" }
+
+// parseSpeed reads a link's speed: 100G, 2.5G, 800M, 25Gbit/s.
+func parseSpeed(s string) (uint64, error) {
+	number := s
+	for _, unit := range []string{"bit/s", "bps", "b/s"} {
+		if n := len(number) - len(unit); n > 0 && strings.EqualFold(number[n:], unit) {
+			number = number[:n]
+			break
+		}
+	}
+	scale := 1.0
+	if i := strings.IndexAny(strings.ToUpper(number), "MGT"); i > 0 && i == len(number)-1 {
+		scale = [...]float64{1e6, 1e9, 1e12}[strings.IndexByte("MGT", strings.ToUpper(number)[i])]
+		number = number[:i]
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if v *= scale; err != nil || !(v >= 1e6 && v <= 1e14) {
+		return 0, fmt.Errorf("%q is no speed of a link: use 100G for 100 Gbit/s, or eth0=100G for one interface", s)
+	}
+	return uint64(math.Round(v)), nil
+}
+
+// unknown are the interfaces that were given a speed and that no input
+// has.
+func (l *linkSpeeds) unknown(inputs []capture.Input) []string {
+	known := make(map[string]bool)
+	for i := range inputs {
+		prefix := strconv.Itoa(i+1) + ":"
+		for k, face := range inputs[i].Interfaces {
+			for _, name := range []string{face.Name, strconv.Itoa(k)} {
+				known[name], known[prefix+name] = true, true
+			}
+		}
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(l.ByName)) {
+		if !known[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// stormShare is a flag of the share of time that makes a storm: 0.9 or 90%.
+type stormShare float64
+
+func (p *stormShare) String() string { return strconv.FormatFloat(100*float64(*p), 'f', -1, 64) + "%" }
+
+func (p *stormShare) Set(s string) error {
+	number, percent := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v > 0 && v <= 1) {
+		return fmt.Errorf("%q is no share: use 90%% or 0.9", s)
+	}
+	*p = stormShare(v)
+	return nil
+}
+
+func (*stormShare) Type() string { return "SHARE" }
+
+// stormWindow is a flag of the time that a storm takes to be one.
+type stormWindow time.Duration
+
+func (w *stormWindow) String() string { return time.Duration(*w).String() }
+
+func (w *stormWindow) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 10*time.Millisecond || d > time.Minute {
+		return fmt.Errorf("%q is no time for a storm: use 10ms to 1m, as in 200ms", s)
+	}
+	*w = stormWindow(d)
+	return nil
+}
+
+func (*stormWindow) Type() string { return "DUR" }
+
+// pauseFlags are those on PFC and PAUSE.
+type pauseFlags struct {
+	speeds linkSpeeds
+	share  stormShare
+	window stormWindow
+}
+
+func addPause(f *pflag.FlagSet, p *pauseFlags) {
+	cfg := pause.DefaultConfig()
+	p.share, p.window = stormShare(cfg.StormShare), stormWindow(cfg.StormWindow)
+	f.Var(&p.speeds, "link-speed", "`SPEED` of the links, as in 100G, or of one interface, as in eth0=100G (may be repeated): it tells how long a pause is (default: what the capture says)")
+	f.Var(&p.share, "storm-share", "a pause storm is a priority paused for more than this `SHARE` of --storm-window")
+	f.Var(&p.window, "storm-window", "see --storm-share; `DUR` as in 200ms, the time that PFC watchdogs take")
+}
+
+func (p *pauseFlags) set(cfg *pipeline.Config) {
+	cfg.Links = pipeline.LinkSpeeds(p.speeds)
+	cfg.Pause.StormShare, cfg.Pause.StormWindow = float64(p.share), time.Duration(p.window)
+}
+
+// complain says which interfaces were given a speed for nothing.
+func (p *pauseFlags) complain(out io.Writer, inputs []capture.Input) {
+	for _, name := range p.speeds.unknown(inputs) {
+		fmt.Fprintf(out, "rocelens: --link-speed %s=...: no input has an interface of that name or number\n", capture.PathText(name))
+	}
 }

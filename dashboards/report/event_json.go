@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/rocelens/rocelens/pipeline/record"
 )
@@ -11,20 +12,25 @@ import (
 // it the figures of its kind.
 type eventJSON struct{ *record.Event }
 
+// ofSession says whether events of a kind are of a session.
+func ofSession(k record.EventKind) bool { return k != record.KindPause && k != record.KindStorm }
+
 type eventHead struct {
 	Time    int64            `json:"time"`
 	Kind    record.EventKind `json:"kind"`
-	Session string           `json:"session"`
-	Stream  string           `json:"stream"`
+	Session *string          `json:"session,omitempty"` // absent where it is of none
+	Stream  string           `json:"stream,omitempty"`
 	Frame   *Frame           `json:"frame"`
 	Count   uint64           `json:"count"`
 }
 
 // MarshalJSON puts the two into one object.
 func (e eventJSON) MarshalJSON() ([]byte, error) {
-	head, err := json.Marshal(eventHead{
-		Time: e.Time, Kind: e.Detail.Kind(), Session: e.Session, Stream: streamName(e.Stream), Frame: newFrame(e.Frame), Count: max(e.Count, 1),
-	})
+	h := eventHead{Time: e.Time, Kind: e.Detail.Kind(), Frame: newFrame(e.Frame), Count: max(e.Count, 1)}
+	if ofSession(h.Kind) {
+		h.Session, h.Stream = &e.Session, streamName(e.Stream)
+	}
+	head, err := json.Marshal(h)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +108,38 @@ type (
 	captureLossJSON struct {
 		Range record.Range `json:"range"`
 	}
+	pauserJSON struct {
+		Interface string `json:"interface"`
+		SrcMAC    string `json:"src_mac"`
+		Type      string `json:"type"`
+	}
+	pauseJSON struct {
+		pauserJSON
+		Priority *uint8 `json:"priority,omitempty"`
+		Lasted   int64  `json:"lasted_ns"`
+		Paused   int64  `json:"paused_ns"`
+		Longest  int64  `json:"longest_ns"`
+		Frames   uint64 `json:"frames"`
+		Quanta   uint64 `json:"quanta"`
+		End      string `json:"end"`
+	}
+	stormJSON struct {
+		pauserJSON
+		Priorities []int  `json:"priorities,omitempty"`
+		Lasted     int64  `json:"lasted_ns"`
+		Paused     int64  `json:"paused_ns"`
+		Frames     uint64 `json:"frames"`
+		Ended      bool   `json:"ended"`
+	}
 )
+
+func newPauser(p *record.Pauser) pauserJSON {
+	name := p.Name
+	if name == "" {
+		name = strconv.Itoa(int(p.Interface))
+	}
+	return pauserJSON{Interface: name, SrcMAC: p.MAC.String(), Type: pauseType(p)}
+}
 
 // figures is what is written of an event's details.
 func figures(d record.Detail) any {
@@ -141,6 +178,23 @@ func figures(d record.Detail) any {
 		return out
 	case record.CaptureLoss:
 		return captureLossJSON{d.Range}
+	case *record.Pauses:
+		out := pauseJSON{
+			pauserJSON: newPauser(&d.Pauser), Lasted: d.Lasted, Paused: d.Paused, Longest: d.Longest, Frames: d.Frames, Quanta: d.Quanta, End: d.End.String(),
+		}
+		if d.PFC {
+			out.Priority = &d.Priority
+		}
+		return out
+	case *record.Storm:
+		out := stormJSON{pauserJSON: newPauser(&d.Pauser), Lasted: d.Lasted, Ended: d.Ended}
+		for _, p := range d.Priorities {
+			if d.PFC {
+				out.Priorities = append(out.Priorities, int(p.Priority))
+			}
+			out.Paused, out.Frames = max(out.Paused, p.Paused), max(out.Frames, p.Frames)
+		}
+		return out
 	}
 	return d
 }

@@ -24,6 +24,12 @@ type EventField struct {
 // EventKinds are all kinds, in the order of docs/events.md.
 func EventKinds() []EventKind {
 	amount := func(what string) string { return what + ": `packets` and `bytes` of payload" }
+	pauser := []EventField{
+		{Key: "interface", Text: "where, as the capture names it, or its number"},
+		{Key: "src_mac", Text: "the sender"},
+		{Key: "type", Text: "`pfc`, or `802.3x` for PAUSE"},
+	}
+	pauser = pauser[:len(pauser):len(pauser)] // what is appended is a copy
 	return []EventKind{
 		{record.KindConnect, "the connection manager's REQ was answered by a REP, or was given up", []EventField{
 			{Key: "answered", Text: "whether by a REP"},
@@ -114,6 +120,22 @@ func EventKinds() []EventKind {
 			{Key: "got", Text: "what came"},
 			{Key: "want", Text: "what the rule asks for"},
 		}},
+		{record.KindPause, "PFC or PAUSE frames stopped traffic, once, or several times with less than a millisecond between; only where the speed of the link is known", append(pauser,
+			EventField{Key: "priority", Text: "0 to 7, with `pfc`", Optional: true},
+			EventField{Key: "lasted_ns", Text: "from the start of the first pause to the end of the last"},
+			EventField{Key: "paused_ns", Text: "without what is between them"},
+			EventField{Key: "longest_ns", Text: "the longest of them"},
+			EventField{Key: "frames", Text: "that stop the priority"},
+			EventField{Key: "quanta", Text: "their times, summed up"},
+			EventField{Key: "end", Text: "what ended the last one: `xon` (a frame with the time 0), `expired`, or `capture_end`"},
+		)},
+		{record.KindStorm, "a sender kept priorities paused for most of a time, by default for more than 90 % of 200 ms", append(pauser,
+			EventField{Key: "priorities", Text: "those that were paused so, with `pfc`", Optional: true},
+			EventField{Key: "lasted_ns", Text: "from the start of the first pause to the end of the last"},
+			EventField{Key: "paused_ns", Text: "of the priority that was paused longest"},
+			EventField{Key: "frames", Text: "that stop a priority, of that with the most"},
+			EventField{Key: "ended", Text: "whether before the end of the capture"},
+		)},
 	}
 }
 
@@ -124,13 +146,13 @@ func EventsMarkdown() string {
 
 <!-- Written by "go test ./dashboards/report -run EventsDoc -update" from the table in dashboards/report/kinds.go. Change it there. -->
 
-An event is a thing that happened on a session. The array ` + "`events`" + ` of the [JSON report](report.md#events) has them in
+An event is a thing that happened, on a session or, with ` + "`pause`" + ` and ` + "`storm`" + `, on a link. The array ` + "`events`" + ` of the [JSON report](report.md#events) has them in
 the order of time; ` + "`rocelens session`" + ` tells those of one session. Their number is bounded by ` + "`--max-events`" + `; what was
 left out is counted in ` + "`events_left_out`" + `.
 
 Every event has ` + "`time`" + ` (nanoseconds since the epoch), ` + "`kind`" + `, ` + "`session`" + ` (its id), ` + "`stream`" + ` (` + "`a`" + ` for the requests
-of side a and the answers to them, ` + "`b`" + ` for those of b), ` + "`frame`" + ` and ` + "`count`" + ` (a run of the same is one event). Beside them it
-has the figures of its kind. Keys that end in ` + "`_ns`" + ` are durations in nanoseconds. *Optional* ones are absent where they
+of side a and the answers to them, ` + "`b`" + ` for those of b), ` + "`frame`" + ` and ` + "`count`" + ` (a run of the same is one event); those of a link
+have neither ` + "`session`" + ` nor ` + "`stream`" + `. Beside them it has the figures of its kind. Keys that end in ` + "`_ns`" + ` are durations in nanoseconds. *Optional* ones are absent where they
 don't apply. Kinds may be added.
 
 | kind | when | figures |

@@ -210,8 +210,8 @@ func New(inputs []capture.Input, c *pipeline.Result, findings []record.Finding, 
 		Sessions: c.Sessions, Events: c.Events, EventsLeftOut: c.EventsLeftOut, Forgotten: c.Forgotten,
 		Hosts: hwcounters.Expect(c.Sessions, c.Events),
 
-		Pause:        newPauses(inputs, &c.Pauses),
-		PauseLeftOut: c.Pauses.Other.XOff + c.Pauses.Other.XOn,
+		Pause:        newPauses(inputs, c),
+		PauseLeftOut: c.Pause.LeftOut,
 		Findings:     newFindings(findings),
 	}
 	for i := range inputs {

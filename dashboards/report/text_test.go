@@ -15,6 +15,7 @@ import (
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/finding"
+	"github.com/rocelens/rocelens/pipeline/pause"
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
@@ -259,8 +260,7 @@ func TestTextFits(t *testing.T) {
 	in, c := base()
 	bad(c, 1, 999, record.FrameRef{Number: 1, Time: c.First})
 	c.Flags[0], c.Truncated = 10, 10
-	c.Pauses.N = 2
-	c.Pauses.Rows[1] = pipeline.Pause{PFC: true, Priority: 3, XOff: 1_000_000, QuantaMax: 65535}
+	c.Pause.Rows = []pause.Row{{}, {Pauser: record.Pauser{PFC: true}, Priority: 3, XOff: 1_000_000, QuantaMax: 65535}}
 	c.Kinds[decode.KindTCP], c.Kinds[decode.KindARP], c.Kinds[decode.KindUDP] = 12_345_678, 2_345_678, 345_678
 	c.Packets += 15_037_034
 	in[0].Damage = &capture.DamagedError{Path: "a.pcap", Reason: "a record says that it has 4,294,967,295 bytes, which is more than any frame has"}

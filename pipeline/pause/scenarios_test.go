@@ -1,0 +1,210 @@
+package pause_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/pause"
+	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/scenario"
+)
+
+// simulate writes a scenario into a file.
+func simulate(t *testing.T, name string) (path string, truth *scenario.Truth) {
+	t.Helper()
+	sc, err := scenario.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if truth, err = sc.Write(&b, scenario.Options{Seed: 1}, scenario.PcapNG, ""); err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), name+".pcapng")
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path, truth
+}
+
+func analyse(t *testing.T, cfg pipeline.Config, paths ...string) *pipeline.Result {
+	t.Helper()
+	src, err := capture.OpenAll(paths, capture.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	r, err := pipeline.Run(context.Background(), src, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// key names a row as the truth does.
+func key(p *record.Pauser, priority uint8) string {
+	typ := "802.3x"
+	if p.PFC {
+		typ = "pfc"
+	}
+	return fmt.Sprint(p.Name, " ", p.MAC, " ", typ, " ", priority)
+}
+
+// TestScenarios holds what is found in each simulated capture against what
+// really happened in it.
+func TestScenarios(t *testing.T) {
+	for _, sc := range scenario.Scenarios() {
+		if !sc.FlowControl() {
+			continue
+		}
+		t.Run(sc.Name, func(t *testing.T) {
+			path, truth := simulate(t, sc.Name)
+			r := analyse(t, pipeline.DefaultConfig(), path)
+			judge(t, &r.Pause, truth)
+			if truth.Pauses[0].Speed > 0 {
+				return
+			}
+			// The user says it.
+			told := *truth
+			told.Pauses = nil
+			for _, x := range truth.Pauses {
+				y := *x
+				y.Speed = truth.Network.Speed
+				told.Pauses = append(told.Pauses, &y)
+			}
+			for _, l := range []pipeline.LinkSpeeds{
+				{All: told.Network.Speed}, {All: 5, ByName: map[string]uint64{"port1": told.Network.Speed}}, {ByName: map[string]uint64{"0": told.Network.Speed}},
+				{ByName: map[string]uint64{"1:port1": told.Network.Speed, "port1": 10 * gbit}}, {ByName: map[string]uint64{"1:0": told.Network.Speed}},
+			} {
+				cfg := pipeline.DefaultConfig()
+				cfg.Links = l
+				r := analyse(t, cfg, path)
+				judge(t, &r.Pause, &told)
+			}
+		})
+	}
+}
+
+func judge(t *testing.T, r *pause.Result, truth *scenario.Truth) {
+	t.Helper()
+	type row struct {
+		Speed, XOff, XOn, Pauses, Expired uint64
+		Paused, Longest                   int64
+	}
+	found, want := make(map[string]row), make(map[string]row)
+	foundSpans, wantSpans := make(map[string][]span), make(map[string][]span)
+	for i := range r.Rows {
+		x := &r.Rows[i]
+		found[key(&x.Pauser, x.Priority)] = row{x.Speed, x.XOff, x.XOn, x.Pauses, x.Expired, x.Paused, x.Longest}
+	}
+	for i := range r.Intervals {
+		x := &r.Intervals[i]
+		k := key(&x.Pauser, x.Priority)
+		foundSpans[k] = append(foundSpans[k], span{Start: x.Start.Time, Paused: x.Paused, Frames: x.Frames, End: x.End.String()})
+	}
+	for _, x := range truth.Pauses {
+		k := fmt.Sprint(x.Interface, " ", x.MAC, " ", x.Type, " ", x.Priority)
+		w := row{Speed: x.Speed, XOff: x.XOff, XOn: x.XOn}
+		if x.Speed > 0 {
+			for _, s := range x.Spans {
+				wantSpans[k] = append(wantSpans[k], span{Start: s.Start, Paused: s.End - s.Start, Frames: s.Frames, End: s.Why})
+				w.Pauses++
+				w.Paused += s.End - s.Start
+				w.Longest = max(w.Longest, s.End-s.Start)
+				if s.Why == "expired" {
+					w.Expired++
+				}
+			}
+		}
+		want[k] = w
+	}
+	if d := cmp.Diff(want, found); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(wantSpans, foundSpans); d != "" {
+		t.Error(d)
+	}
+	var storms, wantStorms []scenario.StormTruth
+	for i := range r.Storms {
+		s := &r.Storms[i]
+		x := scenario.StormTruth{Interface: s.Name, MAC: s.MAC.String(), Start: s.First.Time, End: s.End}
+		for _, p := range s.Priorities {
+			x.Priorities = append(x.Priorities, int(p.Priority))
+		}
+		storms = append(storms, x)
+	}
+	for _, s := range truth.Storms {
+		x := *s
+		if x.End > truth.Last {
+			x.End = truth.Last
+		}
+		wantStorms = append(wantStorms, x)
+	}
+	if d := cmp.Diff(wantStorms, storms); d != "" {
+		t.Error(d)
+	}
+	for _, s := range truth.Spreads {
+		at := func(face, mac string) int {
+			return slices.IndexFunc(r.Rows, func(x pause.Row) bool {
+				return x.Name == face && x.MAC.String() == mac && int(x.Priority) == s.Priority
+			})
+		}
+		first, then := at(s.At, s.PausedBy), at(s.Then, s.MAC)
+		i := slices.IndexFunc(r.Relations, func(x pause.Relation) bool { return x.First == first && x.Then == then })
+		if i < 0 || r.Relations[i].Began != s.Times {
+			t.Errorf("%+v is not among %+v", s, r.Relations)
+		}
+	}
+}
+
+// TestInputsApart: the same interface of two inputs is two links, and each may
+// have a speed of its own.
+func TestInputsApart(t *testing.T) {
+	path, truth := simulate(t, "pfc_expiry")
+	second, _ := simulate(t, "pfc_expiry")
+	cfg := pipeline.DefaultConfig()
+	cfg.Links = pipeline.LinkSpeeds{ByName: map[string]uint64{"2:port1": 10 * gbit}}
+	r := analyse(t, cfg, path, second)
+	if len(r.Pause.Rows) != 2 || r.Pause.Rows[0].Speed != truth.Network.Speed || r.Pause.Rows[1].Speed != 10*gbit {
+		t.Errorf("%+v", r.Pause.Rows)
+	}
+}
+
+// TestVectors are PAUSE and PFC frames that others made: one stops priority 3
+// for the longest time, one stops four priorities and lets four go on, and two
+// are PAUSE.
+func TestVectors(t *testing.T) {
+	path := filepath.Join(capturetest.NeedShared(t), "public", "mac-control-vectors", "pause_pfc_vectors.pcap")
+	cfg := pipeline.DefaultConfig()
+	cfg.Links.All = 10 * gbit
+	r := analyse(t, cfg, path)
+	var got []string
+	for _, x := range r.Pause.Rows {
+		got = append(got, fmt.Sprint(x.MAC, " ", x.PFC, " ", x.Priority, ": ", x.XOff, " ", x.XOn, " ", x.QuantaMax, " ", x.Paused))
+	}
+	want := []string{
+		"00:00:00:00:00:00 false 0: 1 1 65535 0", // its last frame is the capture's
+		"00:00:00:00:00:07 true 0: 1 0 2055 105216",
+		"00:00:00:00:00:07 true 1: 1 0 1541 78899",
+		"00:00:00:00:00:07 true 2: 1 0 1027 52582",
+		"00:00:00:00:00:07 true 3: 1 0 513 26266",
+		"00:00:00:00:00:07 true 4: 0 1 0 0",
+		"00:00:00:00:00:07 true 5: 0 1 0 0",
+		"00:00:00:00:00:07 true 6: 0 1 0 0",
+		"00:00:00:00:00:07 true 7: 0 1 0 0",
+		"00:11:22:33:44:01 true 3: 1 0 65535 3355392",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
