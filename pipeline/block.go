@@ -8,7 +8,6 @@ import (
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/cm"
-	"github.com/rocelens/rocelens/pipeline/pause"
 	"github.com/rocelens/rocelens/pipeline/track"
 )
 
@@ -29,8 +28,8 @@ type block struct {
 	order    []uint16 // the items by shard, each shard's in their order
 	begin    [numShards + 1]uint16
 
-	mirrored []mirrorRun   // see mirrors.go
-	pauses   []pause.Frame // what PFC and PAUSE frames say
+	mirrored []mirrorRun  // see mirrors.go
+	pauses   []pauseFrame // what PFC and PAUSE frames say
 }
 
 // blockState is how far a block is.
@@ -81,9 +80,7 @@ func (b *block) deal() {
 		}
 		b.begin[i+1] += b.begin[i]
 	}
-	if len(b.mirrored)+len(b.pauses) > 0 {
-		b.open |= 1 << inputShard
-	}
+	b.open |= 1 << inputShard
 	next := b.begin
 	b.order = append(b.order[:0], make([]uint16, len(b.items))...)
 	for i, s := range b.shards {
@@ -151,7 +148,7 @@ func (w *decoding) frames(b *block) {
 			w.counters.AddProbe(&w.pkt, w.dec.ProbeRoCE(&w.pkt))
 		case w.pkt.Kind == decode.KindPFC, w.pkt.Kind == decode.KindPause:
 			w.counters.Add(&w.pkt)
-			b.pauses = append(b.pauses, pause.Frame{})
+			b.pauses = append(b.pauses, pauseFrame{items: len(b.items)})
 			b.pauses[len(b.pauses)-1].Read(&w.pkt)
 		default:
 			w.counters.Add(&w.pkt)

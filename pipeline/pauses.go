@@ -37,12 +37,52 @@ func (l *LinkSpeeds) Of(inputs []capture.Input, input, iface int32) uint64 {
 	return cmp.Or(l.All, in.Speed)
 }
 
+// pauseFrame is what a frame says, and how many items came before it.
+type pauseFrame struct {
+	pause.Frame
+	items int
+}
+
 // pause follows the pauses of a block.
 func (e *engine) pause(b *block) {
+	next := 0 // item
 	for i := range b.pauses {
-		e.pauses.Add(&b.pauses[i])
+		f := &b.pauses[i]
+		e.paused(b, next, f.items)
+		next = f.items
+		e.pauses.Add(&f.Frame)
+	}
+	e.paused(b, next, len(b.items))
+}
+
+// paused looks at packets that may have had to pause. Others have them at the
+// same time, and write to them only what they found out.
+func (e *engine) paused(b *block, from, to int) {
+	if !e.pauses.Active() {
+		return
+	}
+	for i := from; i < to; i++ {
+		it := &b.items[i]
+		at := &b.points[it.point]
+		p := pause.Packet{
+			Time: it.Time, Number: it.Number, Offset: it.Offset, Input: it.Input, Interface: at.iface, Src: at.src, Dst: at.dst,
+			WireLen: it.WireLen, Flow: pause.Flow{Src: it.Src, Dst: it.Dst, Kind: it.Kind, DestQP: it.DestQP, VNI: it.VNI},
+		}
+		switch {
+		case at.tags != 0:
+			p.Priority = int8(at.vlan >> 13)
+		default:
+			p.Priority = e.cfg.Priorities.of(it.TOS >> 2)
+		}
+		e.pauses.Packet(&p)
 	}
 }
+
+// Priorities are those of packets without a VLAN tag, by their DSCP: 1 + the
+// priority, 0 where the user does not say.
+type Priorities [64]uint8
+
+func (p *Priorities) of(dscp uint8) int8 { return int8(p[dscp&63]) - 1 }
 
 // link describes an interface. It waits for whoever reads, since that changes
 // what is known.

@@ -35,6 +35,8 @@ type Config struct {
 	// tells how long a pause is.
 	Pause pause.Config
 	Links LinkSpeeds
+	// Priorities are those of packets without a VLAN tag.
+	Priorities Priorities
 	// Workers is how many goroutines share the work; at least 1. It changes no
 	// result.
 	Workers int

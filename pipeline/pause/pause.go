@@ -106,6 +106,12 @@ type Result struct {
 	// Relations are pauses that began while others lasted.
 	Relations        []Relation
 	RelationsLeftOut uint64 // pairs of rows
+	// Spreads are those of them that lead from one link to the next.
+	Spreads []Spread
+	Circles []Circle
+	// Traffic is by row, of flows that went to the row's sender.
+	Traffic        []Traffic
+	TrafficLeftOut uint64 // packets of flows beyond a bound
 }
 
 // Row is what one sender said of one priority, or, with PAUSE, of all traffic.
@@ -127,6 +133,7 @@ type Row struct {
 	Paused  int64  // ns
 	Longest int64  // ns
 	Storms  uint64
+	Late    Late // packets that came all the same
 }
 
 // Known says whether it is known how long the priority was paused: what only
@@ -188,6 +195,9 @@ type row struct {
 	runEnd int64
 	window window
 	storm  *Storm // nil where there is none
+
+	flows     map[Flow]*Traffic
+	latePause uint64 // number of the last pause with late packets
 }
 
 // Tracker follows pauses.
@@ -201,13 +211,21 @@ type Tracker struct {
 	storms    []*Storm
 	runs      []*Run
 	relations map[[2]int]*Relation
+	places    map[placeKey][]*pauser
+	lanes     map[laneKey]*lane
+	flows     int // of all rows
 	result    Result
+
+	lanesLeftOut bool
 }
 
 // New makes a tracker. link says what is known of an interface; it is asked
 // once for each sender there.
 func New(cfg Config, link func(input, iface int32) Link) *Tracker {
-	t := &Tracker{cfg: cfg, link: link, pausers: make(map[pauserKey]*pauser), relations: make(map[[2]int]*Relation)}
+	t := &Tracker{
+		cfg: cfg, link: link, pausers: make(map[pauserKey]*pauser), relations: make(map[[2]int]*Relation),
+		places: make(map[placeKey][]*pauser), lanes: make(map[laneKey]*lane),
+	}
 	t.need = max(1, int64(cfg.StormShare*float64(cfg.StormWindow)))
 	return t
 }
@@ -251,6 +269,8 @@ func (t *Tracker) pauser(f *Frame) *pauser {
 	}
 	p := &pauser{key: k, speed: l.Speed, of: record.Pauser{Input: f.Input, Interface: f.Interface, Name: l.Name, MAC: f.MAC, PFC: f.PFC}}
 	t.pausers[k] = p
+	at := placeKey{f.Input, f.Interface}
+	t.places[at] = append(t.places[at], p)
 	return p
 }
 
@@ -425,6 +445,10 @@ func (t *Tracker) Close(end int64) *Result {
 	}
 	slices.SortStableFunc(t.result.Storms, func(a, b Storm) int { return compareRefs(a.First, b.First) })
 	t.markStorms()
+	t.traffic()
+	e := t.ends()
+	t.spreads(e)
+	t.circles(e)
 	return &t.result
 }
 

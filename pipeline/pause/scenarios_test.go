@@ -167,6 +167,36 @@ func judge(t *testing.T, r *pause.Result, truth *scenario.Truth) {
 	}
 }
 
+// TestPriorities: what has no VLAN tag has the priority that the user gives its
+// DSCP.
+func TestPriorities(t *testing.T) {
+	path, truth := simulate(t, "pfc_untagged")
+	cfg := pipeline.DefaultConfig()
+	cfg.Priorities[26] = 1 + 3
+	r := analyse(t, cfg, path)
+	if len(r.Pause.Traffic) != 1 || r.Pause.Traffic[0].Packets != truth.Packets[0].Paused || truth.Packets[0].Paused == 0 {
+		t.Errorf("%+v, the truth is %+v", r.Pause.Traffic, truth.Packets[0])
+	}
+	cfg.Priorities[26] = 1 + 4
+	if r := analyse(t, cfg, path); len(r.Pause.Traffic) > 0 {
+		t.Errorf("%+v", r.Pause.Traffic)
+	}
+}
+
+// TestWorkers: their number changes nothing.
+func TestWorkers(t *testing.T) {
+	for _, name := range []string{"pfc_tree", "pfc_priorities", "pfc_deaf"} {
+		path, _ := simulate(t, name)
+		cfg := pipeline.DefaultConfig()
+		cfg.Workers = 1
+		want := analyse(t, cfg, path)
+		cfg.Workers = 4
+		if d := cmp.Diff(want.Pause, analyse(t, cfg, path).Pause); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
 // TestInputsApart: the same interface of two inputs is two links, and each may
 // have a speed of its own.
 func TestInputsApart(t *testing.T) {

@@ -50,6 +50,9 @@ func pauseScenarios() []Scenario {
 		{Name: "pfc_no_speed", About: "as pfc_toggle, and the file does not say how fast the link is", pauses: &pauses{
 			links: []pauseLink{linkWith(one, func(l *pauseLink) { l.quiet = true })}, sources: []source{traffic}, holds: []hold{toggled}, length: 40 * ms,
 		}},
+		{Name: "pfc_untagged", About: "as pfc_toggle, of packets without a VLAN tag: DSCP 26 has priority 3", pauses: &pauses{
+			links: []pauseLink{one}, sources: []source{sourceWith(traffic, func(s *source) { s.untagged = true })}, holds: []hold{toggled}, length: 40 * ms,
+		}},
 		{Name: "pfc_storm", About: "PFC keeps priorities 3 and 4 paused for half a second", pauses: &pauses{
 			links: []pauseLink{one}, length: 1000 * ms, holds: []hold{with(storm, func(h *hold) { h.start, h.priorities = 200*ms, []int{3, 4} })},
 			sources: []source{
