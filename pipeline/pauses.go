@@ -101,17 +101,13 @@ func (e *engine) link(input, iface int32) pause.Link {
 }
 
 // pauses takes over what was found of pauses. Their events go among those of
-// sessions.
+// sessions, if these leave room.
 func (r *Result) pauses(p *pause.Result, maxEvents int) {
 	r.Pause = *p
-	r.EventsLeftOut += p.RunsLeftOut + p.StormsLeftOut
-	if len(p.Runs)+len(p.Storms) == 0 {
-		return
-	}
-	r.Events = append(r.Events, p.Events()...)
-	slices.SortStableFunc(r.Events, func(a, b record.Event) int { return cmp.Compare(a.Time, b.Time) })
-	if over := len(r.Events) - maxEvents; over > 0 {
-		r.EventsLeftOut += uint64(over)
-		r.Events = r.Events[:maxEvents]
+	var events []record.Event
+	events, r.PausesLeftOut = p.Events(max(0, maxEvents-len(r.Events)))
+	if len(events) > 0 {
+		r.Events = append(r.Events, events...)
+		slices.SortStableFunc(r.Events, func(a, b record.Event) int { return cmp.Compare(a.Time, b.Time) })
 	}
 }

@@ -58,15 +58,17 @@ type Result struct {
 	// Mirrors are the mirrors that number their frames.
 	Mirrors Mirrors
 	// Sessions are in the order of their first packets, Events in order of
-	// time. EventsLeftOut are those beyond a bound.
+	// time. EventsLeftOut are those of sessions beyond a bound.
 	Sessions      record.Sessions
 	Events        []record.Event
 	EventsLeftOut uint64
 	// Forgotten counts the sessions that had to go for want of memory, see
 	// track.Config.
 	Forgotten uint64
-	// Pause is what PFC and PAUSE frames said.
-	Pause pause.Result
+	// Pause is what PFC and PAUSE frames said. PausesLeftOut are those of its
+	// events that are not among Events, for want of room.
+	Pause         pause.Result
+	PausesLeftOut uint64
 }
 
 // Run reads src to its end and counts every frame. The result is never nil:

@@ -312,8 +312,29 @@ func (w *stormWindow) Set(s string) error {
 
 func (*stormWindow) Type() string { return "DUR" }
 
+// dscpMap is a flag of the priorities of DSCPs: 26=3,48=6.
+type dscpMap pipeline.Priorities
+
+func (m *dscpMap) String() string { return "" }
+
+func (m *dscpMap) Set(s string) error {
+	for _, one := range strings.Split(s, ",") {
+		a, b, found := strings.Cut(one, "=")
+		dscp, err1 := strconv.ParseUint(strings.TrimSpace(a), 10, 8)
+		priority, err2 := strconv.ParseUint(strings.TrimSpace(b), 10, 8)
+		if !found || err1 != nil || err2 != nil || dscp > 63 || priority > 7 {
+			return fmt.Errorf("%q gives no DSCP a priority: use 26=3 for priority 3 of DSCP 26; DSCPs are 0 to 63, priorities 0 to 7", one)
+		}
+		m[dscp] = uint8(1 + priority)
+	}
+	return nil
+}
+
+func (*dscpMap) Type() string { return "MAP" }
+
 // pauseFlags are those on PFC and PAUSE.
 type pauseFlags struct {
+	dscps  dscpMap
 	speeds linkSpeeds
 	share  stormShare
 	window stormWindow
@@ -323,12 +344,13 @@ func addPause(f *pflag.FlagSet, p *pauseFlags) {
 	cfg := pause.DefaultConfig()
 	p.share, p.window = stormShare(cfg.StormShare), stormWindow(cfg.StormWindow)
 	f.Var(&p.speeds, "link-speed", "`SPEED` of the links, as in 100G, or of one interface, as in eth0=100G (may be repeated): it tells how long a pause is (default: what the capture says)")
+	f.Var(&p.dscps, "dscp-map", "priorities of packets without a VLAN tag by their DSCP, `MAP` as in 26=3,48=6 (may be repeated): it tells who has to stop for PFC")
 	f.Var(&p.share, "storm-share", "a pause storm is a priority paused for more than this `SHARE` of --storm-window")
 	f.Var(&p.window, "storm-window", "see --storm-share; `DUR` as in 200ms, the time that PFC watchdogs take")
 }
 
 func (p *pauseFlags) set(cfg *pipeline.Config) {
-	cfg.Links = pipeline.LinkSpeeds(p.speeds)
+	cfg.Links, cfg.Priorities = pipeline.LinkSpeeds(p.speeds), pipeline.Priorities(p.dscps)
 	cfg.Pause.StormShare, cfg.Pause.StormWindow = float64(p.share), time.Duration(p.window)
 }
 

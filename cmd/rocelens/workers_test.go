@@ -28,6 +28,7 @@ func TestWorkers(t *testing.T) {
 		{"all ICRCs, loss", []string{"bulk_write", "--packets", "60000", "--loss", "0.01"}, []string{"--max-events", "500"}},
 		{"more sessions than there is room for", []string{"bulk_sessions", "--sessions", "40000", "--packets", "240000"}, []string{"--max-memory", "16M", "--max-events", "100"}},
 		{"two hosts", []string{"bulk_write", "--sessions", "64", "--packets", "60000"}, nil},
+		{"pauses", []string{"pfc_deaf", "--snaplen", "128"}, []string{"--link-speed", "100G"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			path := filepath.Join(dir, "c.pcap")
@@ -71,23 +72,28 @@ func sameReports(t *testing.T, path string, flags ...string) []byte {
 
 // TestWorkersOfPipe: nor does it depend on how the bytes of a pipe come in.
 func TestWorkersOfPipe(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "c.pcap")
-	generate(t, []string{"bulk_write", "--packets", "30000", "--snaplen", "128", "-o", path})
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want []byte
-	for _, r := range []io.Reader{bytes.NewReader(data), iotest.HalfReader(bytes.NewReader(data)), iotest.OneByteReader(bytes.NewReader(data))} {
-		var out, errOut bytes.Buffer
-		if code := run(context.Background(), []string{"analyze", "--format", "json", "-"}, r, &out, &errOut); code != exitDone {
-			t.Fatalf("exit code %d, %s", code, errOut.String())
+	for name, scenario := range map[string][]string{
+		"c.pcap":   {"bulk_write", "--packets", "30000", "--snaplen", "128"},
+		"c.pcapng": {"pfc_tree", "--snaplen", "128"},
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		generate(t, append(scenario, "-o", path))
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if want == nil {
-			want = out.Bytes()
-		}
-		if !bytes.Equal(out.Bytes(), want) {
-			t.Error("another report where the bytes come in otherwise")
+		var want []byte
+		for _, r := range []io.Reader{bytes.NewReader(data), iotest.HalfReader(bytes.NewReader(data)), iotest.OneByteReader(bytes.NewReader(data))} {
+			var out, errOut bytes.Buffer
+			if code := run(context.Background(), []string{"analyze", "--format", "json", "-"}, r, &out, &errOut); code != exitDone {
+				t.Fatalf("exit code %d, %s", code, errOut.String())
+			}
+			if want == nil {
+				want = out.Bytes()
+			}
+			if !bytes.Equal(out.Bytes(), want) {
+				t.Error("another report where the bytes come in otherwise")
+			}
 		}
 	}
 }

@@ -207,7 +207,7 @@ func New(inputs []capture.Input, c *pipeline.Result, findings []record.Finding, 
 		ECN:     ECN{NotECT: c.ECN[0], ECT1: c.ECN[1], ECT0: c.ECN[2], CE: c.ECN[3]},
 		Opcodes: Opcodes{},
 
-		Sessions: c.Sessions, Events: c.Events, EventsLeftOut: c.EventsLeftOut, Forgotten: c.Forgotten,
+		Sessions: c.Sessions, Events: c.Events, EventsLeftOut: c.EventsLeftOut + c.PausesLeftOut, Forgotten: c.Forgotten,
 		Hosts: hwcounters.Expect(c.Sessions, c.Events),
 
 		Pause:        newPauses(inputs, c),

@@ -39,6 +39,8 @@ var rules = [...]rule{
 	retryExhausted,
 	rnrExhausted,
 	remoteError,
+	pauseDeadlock,
+	pfcStorm,
 	icrcBad,
 	icrcNotComputed,
 	vcrcBad,
@@ -54,6 +56,9 @@ var rules = [...]rule{
 	unansweredConnect,
 	unanswered,
 	protocolError,
+	pauseTree,
+	pauseTime,
+	pauseIgnored,
 	captureDrops,
 	mirrorGaps,
 	mirroredTwice,
@@ -72,6 +77,7 @@ var rules = [...]rule{
 	undecided,
 	oneSided,
 	unpaired,
+	pauseSpeedUnknown,
 	cnpReserved,
 }
 

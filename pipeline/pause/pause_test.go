@@ -294,18 +294,20 @@ func TestRuns(t *testing.T) {
 	}
 	f.pfc(10*ms, 0, 1, 3, 100)
 	r := f.Close(20 * ms)
-	var got []record.Event
-	for _, e := range r.Events() {
-		e.Frame = record.FrameRef{}
-		got = append(got, e)
+	got, leftOut := r.Events(2)
+	for i := range got {
+		got[i].Frame = record.FrameRef{}
 	}
 	by := record.Pauser{Name: "eth0", MAC: decode.MAC{2, 5: 1}, PFC: true}
 	want := []record.Event{
 		{Time: 0, Count: 10, Detail: &record.Pauses{Pauser: by, Priority: 3, Lasted: 930 * us, Paused: 300 * us, Longest: 30 * us, Frames: 10, Quanta: 655350}},
 		{Time: 10 * ms, Count: 1, Detail: &record.Pauses{Pauser: by, Priority: 3, Lasted: 512, Paused: 512, Longest: 512, Frames: 1, Quanta: 100, End: record.PauseExpired}},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
+	if d := cmp.Diff(want, got); d != "" || leftOut != 0 {
+		t.Errorf("%d left out; %s", leftOut, d)
+	}
+	if got, leftOut := r.Events(1); len(got) != 1 || got[0].Count != 10 || leftOut != 1 {
+		t.Errorf("%+v, %d left out", got, leftOut)
 	}
 }
 

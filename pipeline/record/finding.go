@@ -66,8 +66,8 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 type Evidence []Fact
 
 // Fact is one piece of evidence. Value is a uint64, a float64 (a share, 0 to
-// 1), an int64, a string, a FrameRef, a list of strings, or Evidence and
-// lists of it.
+// 1), an int64, a bool, a string, a FrameRef, a list of strings or numbers, or
+// Evidence and lists of it.
 type Fact struct {
 	Key   string
 	Value any

@@ -1,0 +1,55 @@
+package finding
+
+import "github.com/rocelens/rocelens/pipeline/record"
+
+// onRow is the evidence that names a row of the report's pause table.
+const onRow = "`src_mac`, `input`, `interface`, `type`, `priority` with PFC"
+
+// pauseCodes are those of findings from PFC and PAUSE frames.
+func pauseCodes() []Code {
+	info, warning, critical := []record.Severity{record.Info}, []record.Severity{record.Warning}, []record.Severity{record.Critical}
+	return []Code{
+		{
+			Code: "pause-deadlock-suspect", Severities: critical,
+			Summary:  "stations that pause one another in a circle",
+			Meaning:  "At least three stations, at as many links, each pause the next one, the last one the first, all of them in a storm (see pfc-storm) at the same time for at least half of a storm's window. Who is at the other end of a link is told by its MAC address: it sends PFC or PAUSE there too, or exchanges packets with the one that pauses.",
+			Check:    "Routes that form a circle, as after a failed link; flooding of unknown MAC addresses; a loop. Then the drops of PFC watchdogs.",
+			Evidence: "`circles`, `worst` (`lasted_ns`, `pausers`: " + onRow + "), `first`",
+		},
+		{
+			Code: "pause-ignored", Severities: warning,
+			Summary:  "a station that goes on sending while it is paused",
+			Meaning:  "At least 8 RoCE packets of a paused priority came to the station that pauses it, later than the other end needs to stop: 10 µs and the time of two frames of 9,216 bytes at that speed. IEEE 802.3 (annex 31B) allows a few microseconds; the rest is for cables, frames that are on their way, and time stamps. Packets have the priority of their VLAN tag, else that of `--dscp-map`. Not where several stations send them, or more than two pause others at the interface: that is no single link.",
+			Check:    "Flow control of that sender, for the priority and the received direction; whether both ends classify alike, by VLAN priority or by DSCP; and that the interface mirrors one port.",
+			Evidence: "`packets`, `worst` (" + onRow + "; `from`, `packets`, `pauses` with such packets, `of_pauses`, `latest_ns`, `frame`), `first`",
+		},
+		{
+			Code: "pause-speed-unknown", Severities: info,
+			Summary:  "pauses whose length can't be told",
+			Meaning:  "PFC and PAUSE frames give times in units of 512 bit times, and neither the capture (pcapng's if_speed) nor the user says how fast the link is. Frames and units are counted; pauses, shares, storms and what follows from them are not known.",
+			Check:    "The speed of the captured port: `--link-speed 100G`, or `--link-speed eth0=100G` for one interface.",
+			Evidence: "`rows` (of the report's `pause`), `frames` (that stop traffic, of the row with the most), `first`",
+		},
+		{
+			Code: "pause-time", Severities: []record.Severity{record.Warning, record.Info},
+			Summary:  "priorities that are paused for much of the time",
+			Meaning:  "A priority, or with 802.3x PAUSE all traffic, was paused for a tenth of the capture's time or more; as info, for a hundredth. At least for a millisecond in all. Storms are not among them: see pfc-storm. Paused traffic is not dropped, so that no counter of drops shows it.",
+			Check:    "Where the traffic of the sender goes on to: the congestion is there, or behind it. ECN thresholds, which should slow senders down before PFC has to.",
+			Evidence: "`rows` (of the report's `pause`), `worst` (" + onRow + "; `paused_ns`, `share`, `pauses`, `longest_ns`), `first`",
+		},
+		{
+			Code: "pause-tree", Severities: warning,
+			Summary:  "a pause that spreads to other links",
+			Meaning:  "Where several links are captured: a station that is paused at one began to pause others at another, of the same priority. At least half of its pauses began while it was paused itself, and at least 3, or one of 10 ms. Who is at the other end of a link is told as for pause-deadlock-suspect. The root is paused by nobody in the capture.",
+			Check:    "Why the station at the root does not take what it gets.",
+			Evidence: "`trees`, `worst` (of the root: " + onRow + "; `links`, `spreads`: `paused_by`, `at`, `src_mac`, `then`, `began`, `pauses`), `first`",
+		},
+		{
+			Code: "pfc-storm", Severities: critical,
+			Summary:  "a station that keeps others paused",
+			Meaning:  "A priority, or with 802.3x PAUSE all traffic, was paused for more than 90 % of 200 ms (`--storm-share`, `--storm-window`), which is looked at in steps of a sixteenth. 200 ms is when PFC watchdogs step in by default: SONiC's detects after 200 ms and restores after 200 ms (`pfcwd start_default`), Junos' polls every 100 ms, detects after two polls and recovers after 200 ms. Refreshes do not make another storm, nor do breaks shorter than the window, and all priorities of one sender that are paused so at the same time are one storm. It ends when less than half of that share is paused. Only where the speed of the link is known.",
+			Check:    "Who sends it: a host that hangs or is too slow, or a switch whose own way out is paused. Whether a watchdog is configured at the other end.",
+			Evidence: "`storms`, `lasted_ns` (the longest), `worst` (`src_mac`, `input`, `interface`, `type`, `priorities` with PFC, `lasted_ns`, `paused_ns` and `frames` of the priority with the most, `ended` before the capture did, `frame`), `first`",
+		},
+	}
+}
