@@ -162,7 +162,7 @@ func TestPauseRules(t *testing.T) {
 			s := pause.Storm{Storm: record.Storm{Pauser: by(0, 1), Lasted: second, Ended: true, Priorities: []record.StormPriority{{Paused: second, Frames: 9}}}}
 			s.PFC = false
 			r.Storms, r.StormsLeftOut = []pause.Storm{s}, 2
-		}, "critical pfc-storm", []string{"3 pause storms, the longest: 02:00:00:00:00:01 kept all traffic paused at eth0 for 1.00 s"}},
+		}, "critical pfc-storm", []string{"3 pause storms, the longest: 02:00:00:00:00:01 kept all traffic paused at eth0 for 1.000 s"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := facts()
