@@ -46,6 +46,10 @@ func TestMirrors(t *testing.T) {
 	}, r.Mirrors); d != "" || *r.MirrorMissing != 10 {
 		t.Error(d)
 	}
+	c.Mirrors.Unplaced = 5
+	if got := flat(render(t, in, c, Options{})); !strings.Contains(got, "(2.5 %); those of 1 don't count frames; 5 frames of sessions beyond those that are told apart") {
+		t.Error(got)
+	}
 	c.Mirrors.Rows = []pipeline.Mirror{no}
 	if r := made(in, c).Capture; r.MirrorMissing != nil {
 		t.Errorf("%d missing", *r.MirrorMissing)

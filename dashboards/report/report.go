@@ -98,6 +98,9 @@ type Capture struct {
 	// numbered; nil where no mirror tells. Mirrors are those with numbers.
 	MirrorMissing *uint64  `json:"mirror_missing"`
 	Mirrors       []Mirror `json:"mirrors,omitempty"`
+	// MirrorLeftOut counts the frames of mirror sessions beyond those that are
+	// told apart.
+	MirrorLeftOut uint64 `json:"mirror_frames_left_out,omitempty"`
 	// Encapsulations counts RoCE packets, once for each kind around them.
 	Encapsulations map[string]uint64 `json:"encapsulations"`
 	// OtherKinds splits Other; kinds that did not occur are absent.
@@ -278,6 +281,7 @@ func newCapture(c *pipeline.Result) Capture {
 	if _, missing, known := c.Mirrors.Lost(); known {
 		out.MirrorMissing = &missing
 	}
+	out.MirrorLeftOut = c.Mirrors.Unplaced
 	for i := range c.Mirrors.Rows {
 		out.Mirrors = append(out.Mirrors, newMirror(&c.Mirrors.Rows[i]))
 	}

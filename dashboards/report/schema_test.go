@@ -94,6 +94,7 @@ func everything(t *testing.T, oneIn int) []map[string]any {
 		r.Partial = name == "text.pcap"
 		if name == "pause.pcap" {
 			one := uint64(1)
+			r.Capture.MirrorLeftOut = 1
 			r.Capture.MirrorMissing, r.Capture.Mirrors = &one, []report.Mirror{{Version: 2, Missing: &one, Gaps: 1, FirstGap: &report.Frame{Number: 1}}}
 		}
 		add(r)
@@ -170,7 +171,7 @@ func walk(v any, path string, visit func(path string, in map[string]any, key str
 func TestWrongReportsFail(t *testing.T) {
 	s := schema(t)
 	optional := map[string]bool{
-		"partial": true, "vcrc": true, "pause_left_out": true, "inputs[].damage": true, "capture.first_malformed": true, "capture.mirrors": true, "capture.mirrors[].first_gap": true,
+		"partial": true, "vcrc": true, "pause_left_out": true, "inputs[].damage": true, "capture.first_malformed": true, "capture.mirrors": true, "capture.mirrors[].first_gap": true, "capture.mirror_frames_left_out": true,
 		"capture.unknown_link_types": true, "icrc.unverifiable_reasons": true, "icrc.first_bad": true,
 		"vcrc.unverifiable_reasons": true, "vcrc.first_bad": true,
 		"sessions[].cm": true, "sessions[].vni": true, "sessions[].failed_stream": true, "sessions[].failed_why": true, "sessions[].one_sided": true, "sessions[].cm.source_port": true,

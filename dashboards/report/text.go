@@ -190,6 +190,9 @@ func mirrors(c *Capture) string {
 	if unknown > 0 {
 		s += "; those of " + count(unknown) + " don't count frames"
 	}
+	if n := c.MirrorLeftOut; n > 0 {
+		s += "; " + plural(n, "frame") + " of sessions beyond those that are told apart"
+	}
 	return s
 }
 

@@ -10,11 +10,8 @@ import (
 
 // sampling is what is known of a capture that holds a part of the packets only.
 type sampling struct {
-	most    bool // nearly all streams are so
-	first   uint64
-	gaps    uint64
-	missing uint64
-	held    float64 // share of the packets that the capture holds, 0 where that can't be told
+	most bool    // nearly all streams are so
+	held float64 // share of the packets that the capture holds, 0 where that can't be told
 }
 
 const (
@@ -97,18 +94,16 @@ func (f *Facts) sampled() sampling {
 	if some < minSampled {
 		return sampling{}
 	}
-	var out sampling
-	var in, held, all uint64
-	streams := uint64(0)
+	var packets, gaps, in, held, all, streams uint64
 	for s := range f.Sessions.All() {
 		for i, d := range [2][2]*record.Direction{{&s.AToB, &s.BToA}, {&s.BToA, &s.AToB}} {
 			st := stream{s: s, index: uint8(i), req: d[0], resp: d[1], tally: &noTally}
-			first, gaps, missing, is := st.sample()
+			first, g, _, is := st.sample()
 			if first < 2 {
 				continue
 			}
 			streams++
-			out.first, out.gaps, out.missing = out.first+first, out.gaps+gaps, out.missing+missing
+			packets, gaps = packets+first, gaps+g
 			if is {
 				in += first
 			}
@@ -118,10 +113,10 @@ func (f *Facts) sampled() sampling {
 			}
 		}
 	}
-	if out.gaps < minSampled/2 || 10*(out.gaps+streams) < out.first || 4*in < 3*out.first {
+	if gaps < minSampled/2 || 10*(gaps+streams) < packets || 4*in < 3*packets {
 		return sampling{}
 	}
-	out.most = true
+	out := sampling{most: true}
 	if held >= minSampled {
 		out.held = share(held, all)
 	}
@@ -137,7 +132,7 @@ func sampledCapture(f *Facts) []record.Finding {
 		if !is || !f.partly(&st) {
 			continue
 		}
-		h.add(st, n, count(n)+" of "+count(n+m)+" seen", record.Evidence{{Key: "packets", Value: n}, {Key: "behind_gaps", Value: g}, {Key: "missing", Value: m}})
+		h.add(st, n, count(n)+" of "+count(n+m)+" seen", record.Evidence{{Key: "packets", Value: n}, {Key: "behind_gaps", Value: g}, {Key: "missing", Value: m}}, record.KindCaptureLoss)
 		first, gaps, missing = first+n, gaps+g, missing+m
 	}
 	if len(h) == 0 {
@@ -160,7 +155,7 @@ func sampledCapture(f *Facts) []record.Finding {
 		whose = "these sessions"
 	}
 	title += ": losses, retransmissions and latencies can't be judged from it"
-	detail := count(gaps) + " of " + plural(first, "packet") + " come right behind others that this tap never saw, and these did not come later or again: a mirror that samples or is far too slow, " +
+	detail := count(gaps) + " of " + plural(first, "packet") + " come right behind others that this tap had never seen, and most of these came neither later nor again: a mirror that samples or is far too slow, " +
 		"or a tap on one of several paths." + f.mirrorSays() + h.worst() + " No loss, retransmission, silence or timeout of " + whose + " is reported as a finding; the figures of sessions say what was seen, which is not " +
 		"what happened. Rates and shares of traffic can be scaled up. Mirror every packet, of fewer ports if need be."
 	return h.finding(record.Warning, "sampled-capture", title, detail, more)
