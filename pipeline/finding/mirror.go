@@ -78,7 +78,7 @@ func (f *Facts) felt(missing uint64) string {
 	case n == 0:
 		return " No session shows what is missing: it was ACKs, which later ones make up for, packets of UC or UD, other traffic, or at the ends of sessions. Latencies may look longer than they were."
 	case n < missing:
-		return " Sessions show " + count(n) + " of them: requests that were acknowledged and never seen (capture-loss). The rest was ACKs, which later ones make up for, packets of UC or UD, other traffic, or at " +
+		return " Sessions show " + plural(n, "packet") + " missing: requests that were acknowledged and never seen (capture-loss). The rest was ACKs, which later ones make up for, packets of UC or UD, other traffic, or at " +
 			"the ends of sessions, or is taken for a loss of the network where its requester went back over it."
 	}
 	return " Sessions show them as requests that were acknowledged and never seen: see capture-loss."

@@ -284,7 +284,7 @@ func TestProofOfCaptureLoss(t *testing.T) {
 		gaps.Evidence.Get("missing_in_sessions") != lost.Evidence.Get("packets") {
 		t.Errorf("%d lost by the mirror: %+v, %+v", truth.Tap.Lost, gaps, lost)
 	}
-	if !strings.Contains(lost.Detail, "The mirror's sequence numbers confirm it: "+strconv.FormatUint(truth.Tap.Lost, 10)+" frames are missing") || !strings.Contains(gaps.Detail, " of them: requests that were acknowledged and never seen") {
+	if !strings.Contains(lost.Detail, "The mirror's sequence numbers confirm it: "+strconv.FormatUint(truth.Tap.Lost, 10)+" frames are missing") || !strings.Contains(gaps.Detail, " missing: requests that were acknowledged and never seen") {
 		t.Errorf("%s %s", lost.Detail, gaps.Detail)
 	}
 	// The same frames with numbers that have no gap: it was the mirror.
