@@ -31,8 +31,8 @@ func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
 	}
 	if f == nil || !f.req.begun {
 		t.cfg.Notes.judge(p, decode.VerdictOther)
-		if f != nil && p.Syndrome.Type() == decode.Nak && op.class == classAck {
-			t.early(f, p)
+		if f != nil {
+			t.early(f, p, op)
 		}
 		g.goodput += responsePayload(p, op)
 		return
@@ -78,12 +78,23 @@ func (t *Tracker) lateAfterAll(f *flow, n *nakSeen) {
 	f.bad().lost.AfterTap--
 }
 
-// early takes a NAK that comes before any request: the capture began between
+// early takes an answer that comes before any request: the capture began between
 // them.
-func (t *Tracker) early(f *flow, p *Packet) {
+func (t *Tracker) early(f *flow, p *Packet, op *operation) {
+	s := t.ownStream(f)
+	s.acked, s.ackedEarly = p.PSN, true
+	switch {
+	case op.class != classAck:
+		return
+	case p.Syndrome.Type() == decode.Ack:
+		s.acked = psnAdd(p.PSN, 1)
+		return
+	case p.Syndrome.Type() != decode.Nak:
+		return
+	}
 	code := p.Syndrome.Code()
 	if code == decode.NakSequence {
-		t.ownStream(f).recovery().addNak(nakSeen{psn: p.PSN, time: p.Time, frame: p.Ref(), valid: true})
+		s.recovery().addNak(nakSeen{psn: p.PSN, time: p.Time, frame: p.Ref(), valid: true})
 	}
 	t.emit(f, p, record.Nak{Code: nakNames[min(int(code), len(nakNames)-1)], PSN: p.PSN})
 }

@@ -237,25 +237,28 @@ func (t *Tracker) ownStream(f *flow) *stream {
 // stream is a requester's PSN space: its requests, and what the answers say of
 // them.
 type stream struct {
-	pos       uint32 // one past the last request seen
-	max       uint32 // one past the highest
-	acked     uint32 // everything below is acknowledged, with hasAcked
-	start     uint32 // the first PSN seen
-	peak      uint32 // most packets outstanding
-	mtu       uint32 // of First and Middle payloads, 0 where unknown
-	longest   uint32 // payload
-	ids       ids
-	notMTU    uint8 // path MTUs that the widths of READs exclude, a bit for each of mtus
-	idle      uint8 // how many long pauses with nothing outstanding there were
-	begun     bool
-	heard     bool // an answer was seen
-	hasAcked  bool
-	repeat    bool // this pass began with a step back
-	guessed   bool // the newest READ's width rests on a guessed path MTU
-	selective bool // its requester repairs selectively
-	inMessage bool // the last request seen was not the end of its message
-	waited    bool // the newest answer let a waiting requester go on
-	lastOp    decode.Opcode
+	pos      uint32 // one past the last request seen
+	max      uint32 // one past the highest
+	acked    uint32 // everything below is acknowledged, with hasAcked
+	start    uint32 // the first PSN seen
+	peak     uint32 // most packets outstanding
+	mtu      uint32 // of First and Middle payloads, 0 where unknown
+	longest  uint32 // payload
+	ids      ids
+	notMTU   uint8 // path MTUs that the widths of READs exclude, a bit for each of mtus
+	idle     uint8 // how many long pauses with nothing outstanding there were
+	begun    bool
+	heard    bool // an answer was seen
+	hasAcked bool
+	// ackedEarly says that, without hasAcked, acked is what was acknowledged before
+	// the first request seen.
+	ackedEarly bool
+	repeat     bool // this pass began with a step back
+	guessed    bool // the newest READ's width rests on a guessed path MTU
+	selective  bool // its requester repairs selectively
+	inMessage  bool // the last request seen was not the end of its message
+	waited     bool // the newest answer let a waiting requester go on
+	lastOp     decode.Opcode
 
 	last       int64 // time of the last request
 	lastAnswer int64

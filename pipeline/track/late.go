@@ -35,7 +35,7 @@ func (s *ids) take(p *Packet, behind, again bool) idAge {
 		} else if s.falls > 0 {
 			s.falls--
 		}
-		if usable {
+		if usable || step < nearID && behind && s.steps > 1 && s.falls == 0 {
 			return idNewer
 		}
 	case step < 0 && usable && (behind || again), -nearID < step && step < 0 && behind && s.steps > 0 && s.falls == 0:
@@ -55,8 +55,8 @@ func (s *ids) late(n int) { s.falls -= min(s.falls, uint16(n)) }
 // rise says whether they rise with the order in which packets are sent.
 func (s *ids) rise() bool { return s.steps >= 3 && s.falls*8 <= s.steps }
 
-// nearID is how much older an IP ID can be to be believed before it is known
-// whether IP IDs rise.
+// nearID is how much older or newer an IP ID can be to be believed before it is
+// known whether IP IDs rise.
 const nearID = 64
 
 type idAge uint8

@@ -140,6 +140,21 @@ func packetsOf(bytes, mtu uint32) uint32 {
 	return max(1, uint32((uint64(bytes)+uint64(mtu)-1)/uint64(mtu)))
 }
 
+// resumes looks whether p asks for the rest of a READ of unknown width: what it
+// leaves out tells the path MTU.
+func (f *flow) resumes(o *owed, p *Packet, took uint32) bool {
+	if op, _ := operationOf(p.Opcode); op.kind != record.Read || op.class != classOwing || p.DMALen >= o.bytes {
+		return false
+	}
+	for i, m := range mtus {
+		if f.mayHave(i) && uint64(o.bytes-p.DMALen) == uint64(took)*uint64(m) {
+			f.req.learnMTU(m)
+			return true
+		}
+	}
+	return false
+}
+
 // readWidth is how many PSNs a request takes. Before that, where the last
 // request is a READ of unknown width, this request's PSN tells it.
 func (t *Tracker) readWidth(f *flow, p *Packet, op *operation) uint32 {
@@ -150,7 +165,9 @@ func (t *Tracker) readWidth(f *flow, p *Packet, op *operation) uint32 {
 	if s.guessed && len(s.owed) > 0 {
 		i := len(s.owed) - 1
 		switch took := psnDiff(p.PSN, s.owed[i].lo); {
-		case took <= 0 || s.pos != s.owed[i].hi: // it does not follow
+		case took <= 0:
+		case f.resumes(&s.owed[i], p, uint32(took)):
+		case s.pos != s.owed[i].hi: // it does not follow
 		case op.begins():
 			f.learnWidth(i, uint32(took), uint32(took))
 		default: // what begins its message is missing between them

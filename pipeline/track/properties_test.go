@@ -17,7 +17,7 @@ import (
 )
 
 // propertySeeds is how many random specs each property is tried on.
-const propertySeeds = 60
+const propertySeeds = 200
 
 // total is what was found of the flows of a capture, by name.
 type total map[string]record.Direction
@@ -146,9 +146,7 @@ func TestCut(t *testing.T) {
 			for s := range r.Sessions.All() {
 				for _, d := range []*record.Direction{&s.AToB, &s.BToA} {
 					found += d.Lost.BeforeTap + d.Lost.AfterTap
-					// In 28 a packet that was sent before the cut is acknowledged behind it,
-					// in the middle of a repair that leaves it out.
-					if d.Lost.Capture > 0 && seed != 28 {
+					if d.Lost.Capture > 0 {
 						t.Errorf("seed %d, part %d: %s: %d lost by the capture", seed, part, s.ID, d.Lost.Capture)
 					}
 				}
@@ -192,9 +190,7 @@ func TestOneDirection(t *testing.T) {
 			for i, s := range c.truth.Sessions {
 				side := int(only) - 1
 				f := matched[i].stream(r, side)
-				// In 27 the first request is a READ, and nothing in its direction
-				// tells the path MTU until much later.
-				if f == nil || seed == 27 && s.ID == 0 {
+				if f == nil {
 					continue
 				}
 				st := s.Streams[side]

@@ -85,6 +85,13 @@ func (t *Tracker) skip(f *flow, p *Packet, d uint32) {
 		r.soft.add(lo, hi)
 		return
 	}
+	if d := psnDiff(s.acked, lo); d > 0 && d < newLifeJump && (s.hasAcked || s.ackedEarly) && lo == s.max && (f.lat == nil || f.lat.ack.Count == 0) {
+		// Acknowledged before, and of no packet yet the tap has seen both it and
+		// its acknowledgement: they may be from before the capture.
+		if lo = s.acked; psnDiff(hi, lo) <= 0 {
+			return
+		}
+	}
 	if r.gap == 0 {
 		r.gap = p.Time
 	}
