@@ -17,6 +17,8 @@ func (st *stream) judge(t *Try, to uint64, pass int, trigger *packet) {
 	switch {
 	case !answersSeen:
 		t.AtTap = causeUnknown
+	case captured && t.Cause == causeRead && st.req.gap < to && st.tap.answer <= to:
+		t.AtTap = causeTimeout // what it acted on says nothing of the READ that it asks for again
 	case captured:
 		t.AtTap = t.Cause
 	case st.tap.rnrPass == pass+1 && st.tap.rnrPSN == to:

@@ -23,11 +23,6 @@ var exceptions = map[string]exception{
 		timer: true, what: []string{"lost before the tap: found 1, truth 2"},
 		reason: "A single packet sent again was lost ahead of the tap. That the NAK made the requester send it, and was not lost, nothing shows.",
 	},
-	"psn_wrap_loss": {
-		what: []string{"try of frame 127: cause: found timeout, truth read", "tries by cause: found [1 0 1 1 0], truth [1 0 2 0 0]"},
-		reason: "The requester acts on an implied NAK when its READ has been answered meanwhile, and asks for the next one again: " +
-			"nothing beyond that one was seen.",
-	},
 	"sampled": {
 		what:   []string{"lost by the capture"},
 		reason: "What the capture lost shows where an answer covers it, and of the answers there is one in 16.",
