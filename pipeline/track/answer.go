@@ -250,6 +250,9 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 	ev := record.Nak{Code: nakNames[min(int(code), len(nakNames)-1)], PSN: p.PSN}
 	if code != decode.NakSequence {
 		ev.Opcode = f.requestAt(p.PSN)
+		if ref, known := f.lastRequest(p.PSN); known {
+			ev.Request = &ref
+		}
 		t.emit(f, p, ev)
 		if l := f.life; l.state == record.StateOpen && int(code) < len(nakNames)-1 { // both sides' QPs are in error now
 			l.state, l.failed = record.StateFailed, f
@@ -335,6 +338,20 @@ func (f *flow) requestAt(psn uint32) string {
 		}
 	}
 	return ""
+}
+
+// lastRequest is the frame of the request that has a PSN, where that is the last
+// packet of the flow: frames are not kept otherwise.
+func (f *flow) lastRequest(psn uint32) (ref record.FrameRef, known bool) {
+	s := f.req
+	switch b := f.trouble; {
+	case psnAdd(psn, 1) != s.pos || f.last.time != s.last || f.strange > 0:
+	case b != nil && b.cnps+b.icrcBad+b.reordered > 0, f.peer != nil && f.peer.req.lastAnswer == s.last:
+		// With a coarse clock another packet may have the same time.
+	default:
+		return f.last.ref(), true
+	}
+	return ref, false
 }
 
 var nakNames = [...]string{"sequence", "invalid_request", "remote_access", "remote_operational", "invalid_rd_request", "reserved"}

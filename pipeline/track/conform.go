@@ -34,9 +34,19 @@ const (
 // unknownLeft says that it is not known how many bytes of a WRITE are to come.
 const unknownLeft = -1 << 62
 
-func (t *Tracker) protocolError(f, by *flow, p *Packet, rule, got, want string) {
+// breaks counts a packet that breaks a rule, and says whether its event is kept:
+// else nobody reads what it would say.
+func (t *Tracker) breaks(by *flow, p *Packet, rule string) bool {
 	by.bad().errors++
 	t.cfg.Notes.broke(p, rule)
+	if len(t.events) >= t.room {
+		t.leftOut++
+		return false
+	}
+	return true
+}
+
+func (t *Tracker) protocolError(f *flow, p *Packet, rule, got, want string) {
 	t.emit(f, p, record.ProtocolError{Rule: rule, PSN: p.PSN, Got: got, Want: want})
 }
 
@@ -70,11 +80,13 @@ func (t *Tracker) conform(f *flow, p *Packet, op *operation) {
 		return
 	}
 	if s.left -= int64(p.Payload); s.left < 0 || op.ends() && s.left > 0 {
-		word := "fewer"
-		if s.left < 0 {
-			word = "more"
+		if t.breaks(f, p, ruleDMALength) {
+			word := "fewer"
+			if s.left < 0 {
+				word = "more"
+			}
+			t.protocolError(f, p, ruleDMALength, bytesOf(max(s.left, -s.left))+" "+word, "as many as the RETH says")
 		}
-		t.protocolError(f, f, p, ruleDMALength, bytesOf(max(s.left, -s.left))+" "+word, "as many as the RETH says")
 		s.left = unknownLeft
 	}
 }
@@ -82,12 +94,15 @@ func (t *Tracker) conform(f *flow, p *Packet, op *operation) {
 func bytesOf[T uint32 | int64](n T) string { return strconv.FormatInt(int64(n), 10) + " bytes" }
 
 func (t *Tracker) wrongOrder(f *flow, p *Packet, op *operation) {
+	if !t.breaks(f, p, ruleOrder) {
+		return
+	}
 	s := f.req
 	want := "the beginning of a message after " + s.lastOp.String()
 	if s.inMessage {
 		want = "Middle or Last after " + s.lastOp.String()
 	}
-	t.protocolError(f, f, p, ruleOrder, p.Opcode.String(), want)
+	t.protocolError(f, p, ruleOrder, p.Opcode.String(), want)
 }
 
 // payload looks at the length of a packet of a SEND or a WRITE. The path MTU is
@@ -100,25 +115,20 @@ func (t *Tracker) payload(f *flow, p *Packet, op *operation) {
 	if c := f.life.cm(); c != nil && c.PathMTU != 0 {
 		mtu = c.PathMTU
 	}
-	if want := payloadRule(p.Payload, mtu, op.part); want != "" {
-		t.protocolError(f, f, p, rulePayload, bytesOf(p.Payload)+" in "+p.Opcode.String(), want)
+	empty := op.part == partLast && p.Payload == 0
+	whole := op.part == partFirst || op.part == partMiddle
+	if !empty && (mtu == 0 || p.Payload == mtu || p.Payload < mtu && !whole) || !t.breaks(f, p, rulePayload) {
+		return
 	}
-}
-
-// payloadRule is the rule that a payload breaks, "" where it breaks none. The
-// path MTU is 0 where it is not known.
-func payloadRule(payload, mtu uint32, part part) string {
+	want := "at least 1 byte"
 	switch {
-	case part == partLast && payload == 0:
-		return "at least 1 byte"
-	case part == partFirst || part == partMiddle:
-		if mtu != 0 && payload != mtu {
-			return "the path MTU, " + bytesOf(mtu)
-		}
-	case mtu != 0 && payload > mtu:
-		return "at most the path MTU, " + bytesOf(mtu)
+	case empty:
+	case whole:
+		want = "the path MTU, " + bytesOf(mtu)
+	default:
+		want = "at most the path MTU, " + bytesOf(mtu)
 	}
-	return ""
+	t.protocolError(f, p, rulePayload, bytesOf(p.Payload)+" in "+p.Opcode.String(), want)
 }
 
 // conformResponse looks at a READ response. i is the index of what owes it, -1
@@ -152,15 +162,17 @@ func (t *Tracker) conformResponse(g, f *flow, p *Packet, op *operation, i int) {
 	// Of a READ that was asked for again from its middle, responders begin
 	// the answer with First or with Middle.
 	if op.part != want && !o.again {
-		t.protocolError(f, g, p, ruleResponseOrder, p.Opcode.String(), partNames[want]+", the READ has "+strconv.Itoa(int(packets))+" responses")
+		if t.breaks(g, p, ruleResponseOrder) {
+			t.protocolError(f, p, ruleResponseOrder, p.Opcode.String(), partNames[want]+", the READ has "+strconv.Itoa(int(packets))+" responses")
+		}
 		return
 	}
 	length := mtu
 	if n == packets-1 {
 		length = o.bytes - uint32(packets-1)*mtu
 	}
-	if p.Payload != length {
-		t.protocolError(f, g, p, ruleResponseLength, bytesOf(p.Payload), bytesOf(length))
+	if p.Payload != length && t.breaks(g, p, ruleResponseLength) {
+		t.protocolError(f, p, ruleResponseLength, bytesOf(p.Payload), bytesOf(length))
 	}
 }
 
@@ -176,8 +188,10 @@ func (t *Tracker) beyond(g, f *flow, p *Packet, op *operation) {
 	if i < 0 || f.req.owed[i].kind != record.Read || f.req.owed[i].again {
 		return
 	}
-	o := &f.req.owed[i]
-	t.protocolError(f, g, p, ruleResponseBeyond, p.Opcode.String(), "the answer to end with PSN "+strconv.Itoa(int(o.hi-1)&psnMask))
+	if t.breaks(g, p, ruleResponseBeyond) {
+		o := &f.req.owed[i]
+		t.protocolError(f, p, ruleResponseBeyond, p.Opcode.String(), "the answer to end with PSN "+strconv.Itoa(int(o.hi-1)&psnMask))
+	}
 }
 
 // conformMSN looks at the MSN of an ACK. An ACK that others overtook says
@@ -188,8 +202,8 @@ func (t *Tracker) conformMSN(g, f *flow, p *Packet) {
 		return
 	}
 	newer := s.hasMSN && psnDiff(p.PSN, s.msnAt) > 0
-	if newer && psnDiff(p.MSN, s.msn) < 0 && p.MSN > 1 {
-		t.protocolError(f, g, p, ruleMSN, strconv.Itoa(int(p.MSN)), "at least "+strconv.Itoa(int(s.msn)))
+	if newer && psnDiff(p.MSN, s.msn) < 0 && p.MSN > 1 && t.breaks(g, p, ruleMSN) {
+		t.protocolError(f, p, ruleMSN, strconv.Itoa(int(p.MSN)), "at least "+strconv.Itoa(int(s.msn)))
 	}
 	if newer || !s.hasMSN {
 		s.hasMSN, s.msn, s.msnAt = true, p.MSN, p.PSN
