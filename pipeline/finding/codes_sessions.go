@@ -150,7 +150,7 @@ func sessionCodes() []Code {
 		{
 			Code: "unanswered", Severities: warning,
 			Summary:  "requests that nobody answers",
-			Meaning:  "A QP sends requests, at least five packets or some of them again, other answers pass this tap, and none to these. Where a requester gave up, it is retry-exhausted instead.",
+			Meaning:  "A QP sends requests, at least five packets or some of them again, other packets come back between the two hosts, and no answer to these. Where a requester gave up, it is retry-exhausted instead.",
 			Check:    "Whether the responder's QP exists; losses behind the tap.",
 			Evidence: "`qps`, " + streamsWith("`packets`"),
 		},

@@ -148,7 +148,7 @@ func unanswered(f *Facts) []record.Finding {
 		title = "No answer at all to the requests of " + plural(uint64(len(h)), "QP")
 	}
 	return h.finding(record.Warning, "unanswered", title,
-		"Other answers do pass this tap, and none of these."+h.worst()+" Either the responder's QP does not exist or is in error, or the requests are lost behind this tap.",
+		"Other packets do come back from there, and no answer to these."+h.worst()+" Either the responder's QP does not exist or is in error, or the requests are lost behind this tap.",
 		record.Evidence{{Key: "qps", Value: uint64(len(h))}})
 }
 

@@ -1,10 +1,6 @@
-package words_test
+package words
 
-import (
-	"testing"
-
-	. "github.com/rocelens/rocelens/pipeline/words"
-)
+import "testing"
 
 func TestWords(t *testing.T) {
 	for _, tc := range []struct{ got, want string }{
