@@ -148,7 +148,7 @@ func goBackN(f *Facts) []record.Finding {
 		x := &h[len(h)-1]
 		x.first, x.has = st.firstTry, st.hasTry
 		again.Packets, again.Bytes = again.Packets+a.Packets, again.Bytes+a.Bytes
-		wasted.Packets += st.req.Wasted.Packets
+		wasted.Packets += st.req.Wasted.Packets - min(st.req.Wasted.Packets, st.rnrWasted)
 		tries, sent = tries+n, sent+st.requests()
 		lost += st.req.Lost.BeforeTap + st.req.Lost.AfterTap + st.resp.ReadResponses.LostBeforeTap
 		zero += st.req.Modes[record.GoBack0]
@@ -194,7 +194,7 @@ func goBackN(f *Facts) []record.Finding {
 	}
 	switch {
 	case lost > 0:
-	case behindTap(h):
+	case allAfterTap(h):
 		detail += " Whether requests were lost behind it, or answers on their way to it, this does not tell."
 	default:
 		detail += " No packet was seen to be lost."
@@ -209,15 +209,15 @@ func goBackN(f *Facts) []record.Finding {
 	})
 }
 
-// behindTap says whether requests passed the tap that were sent again, and
-// nothing tells that they arrived.
-func behindTap(h hits) bool {
+// allAfterTap says whether all of what was sent again had passed this tap, and
+// nothing tells that it had arrived.
+func allAfterTap(h hits) bool {
 	for i := range h {
-		if h[i].req.Places[record.AfterTap] > 0 {
-			return true
+		if h[i].tries() != h[i].req.Places[record.AfterTap] {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // minIgnored is how many NAKs it takes to say that most had no effect.

@@ -130,11 +130,13 @@ func TestSessionRules(t *testing.T) {
 		}},
 		{"RNR and losses", func(r *all) {
 			d := &r.s[0].AToB
-			d.Retransmitted.Packets, d.RNRTime = 8, second/100
+			d.Retransmitted.Packets, d.RNRTime, d.Wasted.Packets, d.Lost.AfterTap = 9, second/100, 8, 1
 			d.Tries = [record.NumCauses]uint64{record.CauseRNR: 4, record.CauseNak: 1}
 			r.s[0].BToA.RNRNaks = 4
-			r.events = []record.Event{event(9, "s", &record.Try{Cause: record.CauseRNR, Resent: record.Amount{Packets: 6}})}
-		}, "warning go-back-n, warning rnr-stall", []string{"10.0.0.1 sent 2 packets again", "it went back once, on a NAK"}},
+			r.events = []record.Event{event(9, "s", &record.Try{Cause: record.CauseRNR, Resent: record.Amount{Packets: 6}, Wasted: record.Amount{Packets: 6}})}
+		}, "warning lost-after-tap, warning go-back-n, warning rnr-stall", []string{
+			"10.0.0.1 sent 3 packets again", "it went back once, on a NAK", " 2 of the packets sent again had passed this tap before",
+		}},
 		{"retries exhausted", func(r *all) {
 			r.s[0].State = record.StateFailed
 			r.events = []record.Event{event(77, "s", record.RetryExhausted{

@@ -26,6 +26,7 @@ type tally struct {
 	timeouts     [record.NumPlaces]uint64
 	rnrTimers    int64 // ns that RNR NAKs asked for
 	rnrResent    record.Amount
+	rnrWasted    uint64          // packets of those that the tap had seen
 	answersAfter uint64          // of these, those whose answer it was
 	readsAfter   uint64          // READs and atomics of which request or answer was lost behind the tap
 	gaveUp       uint64          // tries that ended in nothing
@@ -103,6 +104,7 @@ func (t *tally) addTry(e *record.Event, d *record.Try) {
 	if d.Cause == record.CauseRNR {
 		t.rnrResent.Packets += d.Resent.Packets
 		t.rnrResent.Bytes += d.Resent.Bytes
+		t.rnrWasted += d.Wasted.Packets
 		return
 	}
 	if !t.hasTry || e.Frame.Before(t.firstTry) {
