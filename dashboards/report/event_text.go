@@ -86,7 +86,11 @@ func eventText(s *record.Session, e *record.Event) string {
 	case record.CaptureLoss:
 		text = psnRange(d.Range) + " not captured: acknowledged all the same, so the network did not lose it"
 	case record.Reorder:
-		text = psn(d.PSN) + " came late, by " + duration(d.Late) + ", overtaken by " + plural(uint64(d.Behind), "packet")
+		text = psn(d.PSN) + " came late, "
+		if d.Late > 0 {
+			text += "by " + duration(d.Late) + ", "
+		}
+		text += "overtaken by " + plural(uint64(d.Behind), "packet")
 	case record.Duplicate:
 		text = psn(d.PSN) + " came twice, doubled by the network"
 		if !d.Network {

@@ -182,15 +182,19 @@ func (n *narrator) head() {
 func directionText(d *record.Direction, from *record.Endpoint) string {
 	s := hostName(from) + " sent " + plural(d.Packets, "packet")
 	m := &d.Messages.Sent
-	if all := list(counted{m[record.Send], "SEND"}, counted{m[record.Write], "WRITE"}, counted{m[record.Read], "READ"}, counted{m[record.Atomic], "atomic"}); all != "none" {
-		s += " (messages: " + all + ")"
-	}
 	var naks uint64
 	for _, n := range d.Naks {
 		naks += n
 	}
+	var parts []string
+	if all := list(counted{m[record.Send], "SEND"}, counted{m[record.Write], "WRITE"}, counted{m[record.Read], "READ"}, counted{m[record.Atomic], "atomic"}); all != "none" {
+		parts = append(parts, "messages: "+all)
+	}
 	if all := list(counted{d.Acks, "ACK"}, counted{naks, "NAK"}, counted{d.RNRNaks, "RNR NAK"}); all != "none" {
-		s += " (answers: " + all + ")"
+		parts = append(parts, "answers: "+all)
+	}
+	if len(parts) > 0 {
+		s += " (" + strings.Join(parts, "; ") + ")"
 	}
 	if n := d.ReadResponses.Packets; n > 0 {
 		s += ", " + plural(n, "READ or atomic response")

@@ -104,6 +104,7 @@ func TestStoryEnds(t *testing.T) {
 		{func(s *record.Session) { s.AToB.Lost.AfterTap = 3 }, nil, []string{"21 lost before this tap, at least 3 or their answers lost behind it"}, nil},
 		{func(s *record.Session) { s.AToB.Lost, s.AToB.Messages.Sent[record.Write] = record.Lost{AfterTap: 3}, 1 }, nil, []string{"134 sent again, at least 3 lost behind this tap"}, nil},
 		{func(s *record.Session) { s.BToA.RNRNaks = 3 }, nil, []string{"10.10.0.2 sent 161 packets (answers: 140 ACK, 20 NAK, 3 RNR NAK)"}, nil},
+		{func(s *record.Session) { s.BToA.Messages.Sent[record.Read] = 2 }, nil, []string{"10.10.0.2 sent 161 packets (messages: 2 READ; answers: 140 ACK, 20 NAK)"}, nil},
 	} {
 		got := flat(told(t, func(c *Chapter) {
 			c.Events, c.Findings = nil, nil
@@ -190,7 +191,7 @@ func TestStoryRuns(t *testing.T) {
 			for i, d := range []record.Detail{
 				record.Connect{Answered: true, Took: 1000, Requests: 1}, record.Connect{Requests: 3}, record.Reject{Reason: 28, Text: "consumer reject"}, record.Disconnect{},
 				record.NewSession{Why: "psn_jump"}, record.Closed{Why: "new_life"}, record.Failed{Why: "rnr_exhausted"}, record.Nak{Code: "remote_access", PSN: 1, Opcode: "RC_SEND_ONLY", Request: &request},
-				record.Nak{Code: "sequence", PSN: 2, Refusal: true}, record.Silence{Lasted: 5, Pending: 2}, record.CaptureLoss{Range: record.Range{First: 1, Last: 2}}, record.Reorder{PSN: 3, Behind: 2, Late: 9},
+				record.Nak{Code: "sequence", PSN: 2, Refusal: true}, record.Silence{Lasted: 5, Pending: 2}, record.CaptureLoss{Range: record.Range{First: 1, Last: 2}}, record.Reorder{PSN: 3, Behind: 2, Late: 9}, record.Reorder{PSN: 4, Behind: 1},
 				record.Duplicate{PSN: 4}, record.Corrupt{PSN: 5}, record.Undecided{PSN: 6, Why: "no IP IDs"}, record.ProtocolError{Rule: "order", PSN: 7, Got: "a", Want: "b"},
 			} {
 				c.Events = append(c.Events, record.Event{Time: at(c, i).Time, Frame: at(c, i), Count: 1, Detail: d})
@@ -198,7 +199,7 @@ func TestStoryRuns(t *testing.T) {
 		}, []string{
 			"10.10.0.1 asked 10.10.0.2 for a connection, granted after 1.0 µs", "for a connection 3 times, without an answer", "refused: reason 28, consumer reject", "disconnect (DREQ), not answered",
 			"a new life of these QPNs begins: the PSNs jumped", "closed: its QPN began another life", "10.10.0.1 gave up: the responder was never ready", "10.10.0.2 refused PSN 1 for good: remote access error, drawn by RC SEND ONLY in frame 5",
-			"which repeats the RNR NAK", "had sent nothing for 5 ns, with 2 packets not acknowledged", "PSN 1 to 2 not captured", "PSN 3 came late, by 9 ns, overtaken by 2 packets", "PSN 4 was captured twice",
+			"which repeats the RNR NAK", "had sent nothing for 5 ns, with 2 packets not acknowledged", "PSN 1 to 2 not captured", "PSN 3 came late, by 9 ns, overtaken by 2 packets", "PSN 4 came late, overtaken by 1 packet", "PSN 4 was captured twice",
 			"wrong ICRC, PSN 5", "late or lost can't be told: no IP IDs", "rule broken at PSN 7: order (a instead of b)",
 		}, nil},
 	} {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/scenario"
 	"github.com/rocelens/rocelens/pipeline/track"
 )
 
@@ -60,4 +61,24 @@ func TestSides(t *testing.T) {
 			t.Errorf("%s: %s, one-sided %t (%s)", tc.name, s.State, s.OneSided, s.ID)
 		}
 	}
+}
+
+// TestDisconnectTells: a session that was disconnected is not closed once more
+// when its QPN begins another life.
+func TestDisconnectTells(t *testing.T) {
+	for _, sc := range scenario.Scenarios() {
+		if sc.Name != "qpn_reuse_cm" {
+			continue
+		}
+		r := simulate(t, &sc, 1).analyse(t)
+		kinds := make(map[record.EventKind]int)
+		for i := range r.Events {
+			kinds[r.Events[i].Detail.Kind()]++
+		}
+		if kinds[record.KindDisconnect] != 3 || kinds[record.KindClosed] != 0 {
+			t.Errorf("%d disconnects, %d closed", kinds[record.KindDisconnect], kinds[record.KindClosed])
+		}
+		return
+	}
+	t.Error("no such scenario")
 }

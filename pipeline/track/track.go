@@ -252,7 +252,9 @@ func (t *Tracker) retire(f *flow, why string) {
 	}
 	if f.life.state == record.StateOpen {
 		f.life.state = record.StateClosed
-		t.emitAt(f, f.last.ref(), record.Closed{Why: why})
+		if c := f.life.conn; c == nil || c.disconnect == nil { // which tells it
+			t.emitAt(f, f.last.ref(), record.Closed{Why: why})
+		}
 	}
 }
 
