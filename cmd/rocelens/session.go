@@ -110,7 +110,6 @@ func (o *sessionOptions) run(ctx context.Context) error {
 	told, done := showProgress(o.err)
 	cfg.Progress = told
 	cfg.Track.MaxMemory = int64(o.maxMemory)
-	defer keepMemoryClose()()
 	result, err := pipeline.Run(ctx, src, cfg)
 	done()
 	inputs := finish(src, err)

@@ -145,7 +145,6 @@ func (o *packetsOptions) takeNotes(ctx context.Context, in *twice, inputs []capt
 	cfg := pipeline.DefaultConfig()
 	cfg.Decode.RoCEPorts = o.rocePorts
 	cfg.Track = track.Config{Notes: track.NewNotes(), MaxMemory: int64(o.maxMemory)}
-	defer keepMemoryClose()()
 	result, err := pipeline.Run(ctx, src, cfg)
 	switch {
 	case ctx.Err() != nil:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture/capturetest"
 	"github.com/rocelens/rocelens/dashboards/report"
+	"github.com/rocelens/rocelens/pipeline/record"
 )
 
 func schema(t *testing.T) *jsonschema.Schema {
@@ -228,5 +229,20 @@ func TestWrongReportsFail(t *testing.T) {
 	}
 	if n < 200 {
 		t.Errorf("only %d reports were spoilt", n)
+	}
+}
+
+// TestFailures: the schema has the reasons why sessions fail.
+func TestFailures(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join(capturetest.Root(t), "docs", "report.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := make([]string, 0, len(record.FailureNames()))
+	for _, name := range record.FailureNames() {
+		quoted = append(quoted, `"`+name+`"`)
+	}
+	if want := `"failed_why": {"enum": [` + strings.Join(quoted, ", ") + `]`; !bytes.Contains(raw, []byte(want)) {
+		t.Errorf("without %s", want)
 	}
 }
