@@ -78,7 +78,10 @@ func pointOf(p *decode.Packet) uint32 {
 	a := mac(&p.SrcMAC) | uint64(p.TTL)<<48 | uint64(packetType)<<56
 	b := mac(&p.DstMAC) | uint64(p.VLAN)<<48
 	c := uint64(uint32(p.Frame.Input))<<32 | uint64(uint32(p.Frame.Interface))
-	h := track.Mix(a+bits.RotateLeft64(b, 21), c^uint64(p.Encap)<<44^uint64(index)<<8)
+	// Interfaces and MAC addresses are often numbered alike, so that what
+	// changes in one must not be what changes in the other.
+	c = (c ^ uint64(p.Encap)<<44 ^ uint64(index)<<8) * 0x9e3779b97f4a7c15
+	h := track.Mix(a+bits.RotateLeft64(b, 21), c)
 	return uint32(h>>32) &^ placeCopies
 }
 

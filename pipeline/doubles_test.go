@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -200,5 +201,25 @@ func BenchmarkDoubles(b *testing.B) {
 		p.IPID++
 		f.Time += 1000
 		d.Add(&p)
+	}
+}
+
+// TestPoints: points are told apart, also where interfaces and stations are
+// numbered alike.
+func TestPoints(t *testing.T) {
+	seen := make(map[uint32]string)
+	for iface := range int32(16) {
+		for src := range byte(16) {
+			for dst := range byte(4) {
+				p := decode.Packet{}
+				p.Frame = &capture.Frame{Interface: iface, Link: capture.LinkEthernet}
+				p.SrcMAC, p.DstMAC, p.TTL = decode.MAC{2, 5: src}, decode.MAC{2, 5: dst}, 64
+				name, digest := fmt.Sprint(iface, src, dst), pipeline.PointOf(&p)
+				if was, ok := seen[digest]; ok {
+					t.Fatalf("%s has the digest of %s", name, was)
+				}
+				seen[digest] = name
+			}
+		}
 	}
 }

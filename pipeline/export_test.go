@@ -38,3 +38,6 @@ func Found(all ...*Doubles) Duplicates {
 }
 
 func (d *Doubles) Result() Duplicates { return Found(d) }
+
+// PointOf is the digest of the point where a packet was captured.
+func PointOf(p *decode.Packet) uint32 { return pointOf(p) }
