@@ -45,6 +45,13 @@ func pauseCodes() []Code {
 			Evidence: "`trees`, `worst` (of the root: " + onRow + "; `links`, `spreads`: `paused_by`, `at`, `src_mac`, `then`, `began`, `pauses`), `first`",
 		},
 		{
+			Code: "pause-victims", Severities: []record.Severity{record.Warning, record.Info},
+			Summary:  "sessions that stood still while they were paused",
+			Meaning:  "While their priority, or with 802.3x PAUSE all traffic, was paused on their way, they sent less than half of what they sent otherwise; for at least 100 µs in all, in which they would have sent 8 packets or more. A warning where one waited for a tenth of its time. Also those that never sent again before the capture ended, because the pause had not. Packets have the priority of their VLAN tag, else that of `--dscp-map`.",
+			Check:    "Who sends the pause (pfc-storm, pause-time), and where pause-tree says that it comes from. Latencies and timeouts of these sessions follow from it.",
+			Evidence: "`waited_ns` (the longest), " + streamsWith("`waited_ns`, `paused_ns`, `rate` and `rate_paused` in bits a second, "+onRow),
+		},
+		{
 			Code: "pfc-storm", Severities: critical,
 			Summary:  "a station that keeps others paused",
 			Meaning:  "A priority, or with 802.3x PAUSE all traffic, was paused for more than 90 % of 200 ms (`--storm-share`, `--storm-window`), which is looked at in steps of a sixteenth. 200 ms is when PFC watchdogs step in by default: SONiC's detects after 200 ms and restores after 200 ms (`pfcwd start_default`), Junos' polls every 100 ms, detects after two polls and recovers after 200 ms. Refreshes do not make another storm, nor do breaks shorter than the window, and all priorities of one sender that are paused so at the same time are one storm. It ends when less than half of that share is paused. Only where the speed of the link is known.",

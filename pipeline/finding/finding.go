@@ -59,6 +59,7 @@ var rules = [...]rule{
 	pauseTree,
 	pauseTime,
 	pauseIgnored,
+	pauseVictims,
 	captureDrops,
 	mirrorGaps,
 	mirroredTwice,

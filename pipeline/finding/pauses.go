@@ -95,9 +95,9 @@ func pfcStorm(f *Facts) []record.Finding {
 		}
 	}
 	title, detail := say[0], ""
-	if n := uint64(len(storms)) + f.Pause.StormsLeftOut; n > 1 {
+	if n := uint64(len(storms)) + f.Pause.StormsLeftOut; len(storms) > 1 {
 		title = plural(n, "pause storm") + ", the longest: " + say[0]
-		detail = "The longest: " + strings.Join(say[:min(len(say), maxNamed)], "; ") + ". "
+		detail = "Others: " + strings.Join(say[1:min(len(say), maxNamed)], "; ") + ". "
 	}
 	if open {
 		detail += "It had not ended when the capture did. "
@@ -159,7 +159,7 @@ func pauseTime(f *Facts) []record.Finding {
 	}
 	detail := ""
 	if len(rows) > 1 {
-		detail = "Most of all: " + strings.Join(say[:min(len(say), maxNamed)], "; ") + ". "
+		detail = "Others: " + strings.Join(say[1:min(len(say), maxNamed)], "; ") + ". "
 	}
 	w := rows[0]
 	title := say[0]

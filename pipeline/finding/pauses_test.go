@@ -2,9 +2,11 @@ package finding_test
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,22 +25,22 @@ func TestFlowControl(t *testing.T) {
 		codes string
 		has   []string
 	}{
-		"pfc_toggle":     {"warning pause-time", []string{switchA + " paused priority 3 at port1 for 15.0 % of the time.", "in 200 pauses, the longest of 30.0 µs"}},
+		"pfc_toggle":     {"warning pause-time, warning pause-victims", []string{switchA + " paused priority 3 at port1 for 15.0 % of the time.", "in 200 pauses, the longest of 30.0 µs"}},
 		"pfc_untagged":   {"warning pause-time", nil},
-		"pfc_expiry":     {"warning pause-time", []string{"in 21 pauses, the longest of 335.5 µs"}},
-		"pfc_priorities": {"warning pause-time", []string{"and 4 others like it", "paused all traffic at port2 for 7.5 % of the time", "802.3x PAUSE stops all priorities"}},
+		"pfc_expiry":     {"warning pause-time, warning pause-victims", []string{"in 21 pauses, the longest of 335.5 µs"}},
+		"pfc_priorities": {"warning pause-time, warning pause-victims", []string{"and 4 others like it", "paused all traffic at port2 for 7.5 % of the time", "802.3x PAUSE stops all priorities"}},
 		"pfc_no_speed":   {"info pause-speed-unknown", []string{"how long traffic was paused at port1: the speed of the link is not known", "--link-speed port1=100G"}},
-		"pfc_storm":      {"critical pfc-storm", []string{switchA + " kept priorities 3 and 4 paused at port1 for 500.0 ms."}},
-		"pfc_storm_open": {"critical pfc-storm", []string{a + " kept priority 3 paused at port1 for 500.0 ms.", "had not ended when the capture did"}},
+		"pfc_storm":      {"critical pfc-storm, warning pause-victims", []string{switchA + " kept priorities 3 and 4 paused at port1 for 500.0 ms."}},
+		"pfc_storm_open": {"critical pfc-storm, warning pause-victims", []string{a + " kept priority 3 paused at port1 for 500.0 ms.", "had not ended when the capture did"}},
 		"pfc_deaf": {"warning pause-time, warning pause-ignored", []string{
 			a + " goes on sending priority 3 while " + switchA + " pauses it: 4", "in 10 of 10 pauses at port1",
 		}},
-		"pfc_tree": {"warning pause-tree, info pause-time", []string{
+		"pfc_tree": {"warning pause-tree, info pause-time, info pause-victims", []string{
 			"Congestion at " + a + " spreads: it pauses priority 3 at leaf-host, and that goes on to 3 more links.",
 			switchA + ", paused by " + a + " at leaf-host, paused others at leaf-spine (20 of 20 pauses began meanwhile)",
 			switchB + ", paused by " + switchA + " at leaf-spine, paused others at spine-c",
 		}},
-		"pfc_cycle": {"critical pause-deadlock-suspect, critical pfc-storm", []string{
+		"pfc_cycle": {"critical pause-deadlock-suspect, critical pfc-storm, warning pause-victims", []string{
 			"3 stations kept one another from sending priority 3 in a circle, for 499.9 ms", switchA + " pauses " + switchB + " at a-b", "pauses " + switchA + " at c-a",
 			"3 pause storms, the longest: ",
 		}},
@@ -49,7 +51,8 @@ func TestFlowControl(t *testing.T) {
 				t.Fatal(err)
 			}
 			var b bytes.Buffer
-			if _, err := sc.Write(&b, scenario.Options{Seed: 1}, scenario.PcapNG, ""); err != nil {
+			truth, err := sc.Write(&b, scenario.Options{Seed: 1}, scenario.PcapNG, "")
+			if err != nil {
 				t.Fatal(err)
 			}
 			path := filepath.Join(t.TempDir(), "made.pcapng")
@@ -58,7 +61,52 @@ func TestFlowControl(t *testing.T) {
 			}
 			_, all := analyze(t, pipeline.DefaultConfig(), path)
 			checkPauses(t, all, want.codes, want.has)
+			checkVictims(t, all, truth)
 		})
+	}
+}
+
+// checkVictims: those who stop are victims, and wait for as long as they are
+// paused; nobody else is.
+func checkVictims(t *testing.T, all []record.Finding, truth *scenario.Truth) {
+	t.Helper()
+	waited := make(map[string]int64)
+	for _, f := range all {
+		if f.Code == "pause-victims" {
+			for _, e := range f.Evidence.Get("streams").([]record.Evidence) {
+				waited[e.Get("to").(string)] = e.Get("waited_ns").(int64)
+			}
+		}
+	}
+	for _, x := range truth.Packets {
+		paused := int64(0)
+		for _, p := range truth.Pauses {
+			if p.Speed == 0 || p.Interface != x.Interface || p.MAC == x.MAC || p.Type == "pfc" && (p.Priority != x.Priority || !x.Tagged) || x.Late > 0 {
+				continue
+			}
+			for _, s := range p.Spans {
+				paused += s.End - s.Start
+			}
+		}
+		found := int64(0)
+		for to, ns := range waited {
+			if strings.HasSuffix(to, "/0x"+strconv.FormatUint(uint64(x.QPN), 16)) {
+				found = ns
+				delete(waited, to)
+			}
+		}
+		// Some packets come before it stops.
+		pace := float64(x.Packets-x.Paused) / float64(truth.Last-truth.First-paused)
+		want := float64(paused)
+		if paused > 0 {
+			want -= float64(x.Paused) / pace
+		}
+		if math.Abs(float64(found)-want) > 0.03*want {
+			t.Errorf("%+v: waited for %d ns, the truth is %.0f", x, found, want)
+		}
+	}
+	if len(waited) > 0 {
+		t.Errorf("no victims: %v", waited)
 	}
 }
 
@@ -161,7 +209,7 @@ func TestPauseRules(t *testing.T) {
 		{"storm of PAUSE", func(r *pause.Result) {
 			s := pause.Storm{Storm: record.Storm{Pauser: by(0, 1), Lasted: second, Ended: true, Priorities: []record.StormPriority{{Paused: second, Frames: 9}}}}
 			s.PFC = false
-			r.Storms, r.StormsLeftOut = []pause.Storm{s}, 2
+			r.Storms, r.StormsLeftOut = []pause.Storm{s, s}, 1
 		}, "critical pfc-storm", []string{"3 pause storms, the longest: 02:00:00:00:00:01 kept all traffic paused at eth0 for 1.000 s"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -169,6 +217,73 @@ func TestPauseRules(t *testing.T) {
 			f.First, f.Last = 0, second
 			tc.set(&f.Pause)
 			checkPauses(t, finding.Find(f), tc.want, tc.has)
+		})
+	}
+}
+
+// TestVictims has what no scenario shows: when nobody in particular waited.
+func TestVictims(t *testing.T) {
+	const second = int64(1e9)
+	stopped := func() (*finding.Facts, *record.Session, *pause.Traffic) {
+		f := facts()
+		f.First, f.Last = 0, 2*second
+		s := session("s", end(1, 0x11), end(2, 0x12))
+		s.AToB.WireBytes = 10_000 * 1000
+		f.Sessions = record.SessionsOf(s)
+		// Paused from 0.5 to 1 s by its receiver.
+		f.Pause.Rows = []pause.Row{{
+			Pauser: record.Pauser{MAC: decode.MAC{5: 9}, PFC: true}, Priority: 3, Speed: 1e11, XOff: 9, Pauses: 1, Paused: second / 2, Longest: second / 2, Storms: 1,
+			First: record.FrameRef{Number: 5, Time: second / 2},
+		}}
+		f.Pause.Traffic = []pause.Traffic{{
+			Flow:  pause.Flow{Src: s.A.Addr, Dst: s.B.Addr, Kind: s.A.Kind, DestQP: 0x12},
+			First: second / 2, Last: 2 * second, Paused: second / 2,
+		}}
+		return f, f.Sessions.At(0), &f.Pause.Traffic[0]
+	}
+	for _, tc := range []struct {
+		name string
+		set  func(f *finding.Facts, s *record.Session, x *pause.Traffic)
+		want string
+		has  []string
+	}{
+		{"stood still", func(*finding.Facts, *record.Session, *pause.Traffic) {}, "warning pause-victims",
+			[]string{"10.0.0.1/0x11 to 10.0.0.2/0x12 waited for 500.0 ms, 25.0 % of its time", "It sent less than half as much as otherwise while 00:00:00:00:00:09 paused priority 3 at 0."}},
+		{"a tenth of its pace", func(_ *finding.Facts, _ *record.Session, x *pause.Traffic) { x.Packets, x.Bytes = 322, 322_581 }, "warning pause-victims", []string{"waited for 450.0 ms"}},
+		{"most of its pace", func(_ *finding.Facts, _ *record.Session, x *pause.Traffic) { x.Packets, x.Bytes = 2000, 2_000_000 }, "", nil},
+		{"paused before it began", func(_ *finding.Facts, s *record.Session, x *pause.Traffic) {
+			s.AToB.First, x.First, x.PausedBefore = second, second, second/2
+		}, "", nil},
+		{"it began meanwhile", func(_ *finding.Facts, s *record.Session, x *pause.Traffic) {
+			s.AToB.First, x.First, x.PausedBefore, x.Packets, x.Bytes = second*9/10, second*9/10, second*4/10, 1, 1000
+		}, "info pause-victims", []string{"waited for 99.9 ms, 9.1 %"}},
+		{"it came rarely", func(_ *finding.Facts, s *record.Session, _ *pause.Traffic) {
+			s.AToB.Packets, s.AToB.WireBytes = 20, 20_000
+		}, "", nil},
+		{"another life of the QPN", func(f *finding.Facts, s *record.Session, _ *pause.Traffic) {
+			other := *s
+			other.ID, other.Incarnation = "t", 2
+			f.Sessions = record.SessionsOf(*s, other)
+		}, "", nil},
+		{"in a tunnel", func(_ *finding.Facts, s *record.Session, _ *pause.Traffic) { s.HasVNI, s.VNI = true, 5 }, "", nil},
+		{"never again", func(f *finding.Facts, s *record.Session, x *pause.Traffic) {
+			s.AToB.Last = second / 2
+			x.Last, x.Paused = second/2, 0
+			f.Last = second
+		}, "warning pause-victims", []string{"waited for 500.0 ms, 50.0 %"}},
+		{"never again, long after", func(_ *finding.Facts, s *record.Session, x *pause.Traffic) {
+			s.AToB.Last = second / 2
+			x.Last, x.Paused = second/2, 0
+		}, "", nil},
+		{"the answers", func(_ *finding.Facts, s *record.Session, x *pause.Traffic) {
+			s.A, s.B, s.AToB, s.BToA = s.B, s.A, s.BToA, s.AToB
+		}, "warning pause-victims", []string{"10.0.0.1/0x11 to 10.0.0.2/0x12 waited"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f, s, x := stopped()
+			tc.set(f, s, x)
+			all := slices.DeleteFunc(finding.Find(f), func(f record.Finding) bool { return f.Code != "pause-victims" })
+			checkPauses(t, all, tc.want, tc.has)
 		})
 	}
 }
