@@ -162,7 +162,7 @@ type class uint8
 
 const (
 	everything class = 8
-	numClasses       = 9
+	numClasses int   = 9
 )
 
 type pauserKey struct {

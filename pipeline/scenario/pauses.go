@@ -175,8 +175,9 @@ func (r *pauseRun) control(h *hold, quanta uint16) {
 		}
 	}
 	const shortest = 60
-	r.buf = append(b, make([]byte, shortest-len(b))...)
-	r.write(h.link, r.buf)
+	b = append(b, make([]byte, shortest-len(b))...)
+	r.buf = b
+	r.write(h.link, b)
 }
 
 // arm sets a timer anew.
