@@ -47,7 +47,7 @@ func pauseCodes() []Code {
 		{
 			Code: "pause-victims", Severities: []record.Severity{record.Warning, record.Info},
 			Summary:  "sessions that stood still while they were paused",
-			Meaning:  "While their priority, or with 802.3x PAUSE all traffic, was paused on their way, they sent less than half of what they sent otherwise; for at least 100 µs in all, in which they would have sent 8 packets or more. A warning where one waited for a tenth of its time. Also those that never sent again before the capture ended, because the pause had not. Packets have the priority of their VLAN tag, else that of `--dscp-map`.",
+			Meaning:  "While their priority, or with 802.3x PAUSE all traffic, was paused on their way, they sent less than half of what they sent otherwise. They sent until shortly before pauses and went on shortly after, shortly being as long as the pause; or the capture ended in it. Three pauses and 100 µs in all will do, or 10 ms, if they would have sent 8 packets or more. A warning where one waited for a tenth of its time. Packets have the priority of their VLAN tag, else that of `--dscp-map`.",
 			Check:    "Who sends the pause (pfc-storm, pause-time), and where pause-tree says that it comes from. Latencies and timeouts of these sessions follow from it.",
 			Evidence: "`waited_ns` (the longest), " + streamsWith("`waited_ns`, `paused_ns`, `rate` and `rate_paused` in bits a second, "+onRow),
 		},

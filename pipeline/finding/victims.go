@@ -5,14 +5,16 @@ import (
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
-// What it takes to say that a stream stood still because it was paused: that it
-// was paused for long enough to send some packets, at its pace, and sent less
-// than half of them.
+// What it takes to say that a stream stood still because it was paused: it sent
+// right up to pauses and went on right after them, and waited for so long that
+// it would have sent some packets, at its pace, and sent less than half of
+// them.
 const (
-	minVictimPaused  = int64(100_000) // ns
+	minWaited        = int64(100_000)    // ns
+	longWaited       = int64(10_000_000) // ns, in which case a pause or two will do
+	minWaits         = 3
 	minVictimPackets = 8
-	neverAgain       = int64(10_000_000) // ns of pause after its last packet, to the end of the capture
-	muchWaited       = 0.1               // of its time, to warn
+	muchWaited       = 0.1 // of its time, to warn
 )
 
 // victim is a direction of a session that had to wait.
@@ -123,23 +125,27 @@ func pauseVictims(f *Facts) []record.Finding {
 // telling.
 func (f *Facts) victim(x *pause.Traffic, d *record.Direction) (v victim, ok bool) {
 	r := &f.Pause.Rows[x.Row]
-	v = victim{row: r, paused: x.Paused, life: d.Last - d.First}
-	if d.First >= r.First.Time {
+	v = victim{row: r, paused: x.Paused, waited: x.Waited, life: d.Last - d.First}
+	waits := x.Waits
+	switch {
+	case d.First >= r.First.Time:
 		v.paused -= x.PausedBefore
+	case x.Opening > 0: // it had sent before all that, and came to send again
+		v.waited += x.Opening
+		waits++
 	}
-	if after, silent := r.Paused-x.Paused, f.Last-d.Last; after >= neverAgain && 10*after >= 9*silent {
-		v.paused += after // it never came to send again
-		v.life += silent
+	if x.Stopped { // it never came to send again
+		v.paused += r.Paused - x.Paused
+		v.life += f.Last - d.Last
+	}
+	if v.waited < minWaited || waits < minWaits && v.waited < longWaited {
+		return v, false
 	}
 	free, sent := v.life-v.paused, int64(d.WireBytes)-int64(x.Bytes)
-	if v.paused < minVictimPaused || free <= 0 || sent <= 0 || d.Packets == 0 {
+	if v.paused <= 0 || free <= 0 || sent <= 0 || d.Packets == 0 {
 		return v, false
 	}
 	v.pace, v.slow = float64(sent)/float64(free), float64(x.Bytes)/float64(v.paused)
 	enough := minVictimPackets * float64(d.WireBytes) / float64(d.Packets)
-	if v.pace*float64(v.paused) < enough || 2*v.slow >= v.pace {
-		return v, false
-	}
-	v.waited = int64(float64(v.paused) * (1 - v.slow/v.pace))
-	return v, true
+	return v, v.pace*float64(v.waited) >= enough && 2*v.slow < v.pace
 }

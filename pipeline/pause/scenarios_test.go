@@ -153,16 +153,80 @@ func judge(t *testing.T, r *pause.Result, truth *scenario.Truth) {
 	if d := cmp.Diff(wantStorms, storms); d != "" {
 		t.Error(d)
 	}
+	judgeSpreads(t, r, truth)
+	judgeTraffic(t, r, truth)
+}
+
+func judgeSpreads(t *testing.T, r *pause.Result, truth *scenario.Truth) {
+	t.Helper()
+	var spreads, want []scenario.SpreadTruth
+	for _, s := range r.Spreads {
+		a, b := &r.Rows[s.First], &r.Rows[s.Then]
+		spreads = append(spreads, scenario.SpreadTruth{
+			PausedBy: a.MAC.String(), At: a.Name, MAC: b.MAC.String(), Then: b.Name, Priority: int(a.Priority), Times: s.Began,
+		})
+	}
 	for _, s := range truth.Spreads {
-		at := func(face, mac string) int {
-			return slices.IndexFunc(r.Rows, func(x pause.Row) bool {
-				return x.Name == face && x.MAC.String() == mac && int(x.Priority) == s.Priority
-			})
+		want = append(want, *s)
+	}
+	if d := cmp.Diff(want, spreads); d != "" {
+		t.Error(d)
+	}
+	var circles [][]string
+	for _, c := range r.Circles {
+		var names []string
+		for _, i := range c.Rows {
+			names = append(names, r.Rows[i].Name)
 		}
-		first, then := at(s.At, s.PausedBy), at(s.Then, s.MAC)
-		i := slices.IndexFunc(r.Relations, func(x pause.Relation) bool { return x.First == first && x.Then == then })
-		if i < 0 || r.Relations[i].Began != s.Times {
-			t.Errorf("%+v is not among %+v", s, r.Relations)
+		circles = append(circles, names)
+		if lasted := c.End - c.Start; lasted < 499*ms || lasted > 500*ms {
+			t.Errorf("%+v", c)
+		}
+	}
+	var around [][]string
+	if truth.Scenario == "pfc_cycle" {
+		around = [][]string{{"a-b", "b-c", "c-a"}}
+	}
+	if d := cmp.Diff(around, circles); d != "" {
+		t.Error(d)
+	}
+}
+
+// judgeTraffic looks at what was sent while it should not.
+func judgeTraffic(t *testing.T, r *pause.Result, truth *scenario.Truth) {
+	t.Helper()
+	late := make(map[int]uint64)
+	for _, x := range truth.Packets {
+		packets, rows := uint64(0), 0
+		for i := range r.Traffic {
+			f := &r.Traffic[i]
+			row := &r.Rows[f.Row]
+			if f.Flow.DestQP != x.QPN {
+				continue
+			}
+			packets += f.Packets
+			rows++
+			late[f.Row] += x.Late
+			if row.Name != x.Interface || row.PFC && int(row.Priority) != x.Priority || row.MAC.String() == x.MAC {
+				t.Errorf("%+v of %+v is elsewhere, of another priority, or comes from there: %+v", f, row, x)
+			}
+			if f.PausedBefore > f.Paused || f.Paused > row.Paused || f.First > f.Last {
+				t.Errorf("%+v", f)
+			}
+		}
+		// The priorities of untagged packets are not known, unless the frame
+		// stops all.
+		known := slices.ContainsFunc(truth.Pauses, func(p *scenario.PauseTruth) bool {
+			return p.Speed > 0 && p.Interface == x.Interface && p.MAC != x.MAC && (p.Type == "802.3x" || p.Priority == x.Priority && x.Tagged)
+		})
+		if known != (rows == 1) || known && packets != x.Paused {
+			t.Errorf("%d packets while paused, in %d rows: %+v", packets, rows, x)
+		}
+	}
+	for i := range r.Rows {
+		// What is late is not the same: the truth has it from 50 us on.
+		if l := &r.Rows[i].Late; l.Packets < late[i] || (l.Packets > 0) != (late[i] > 0) || l.Mixed {
+			t.Errorf("%+v, the truth is %d", l, late[i])
 		}
 	}
 }

@@ -44,6 +44,15 @@ type Traffic struct {
 	// Paused is for how long it was, in ns: Before the first packet, and up to
 	// the last.
 	PausedBefore, Paused int64
+	// Waits counts the pauses that interrupted it: it sent shortly before, or in
+	// the pause, and went on shortly after. Waited is how long it sent nothing
+	// in them, in ns. Stopped says that the last one did not end.
+	Waits   uint64
+	Waited  int64
+	Stopped bool
+	// Opening is how long the pause was that ended shortly before First, 0 where
+	// there was none: a flow that is older than that may have waited for it.
+	Opening int64
 }
 
 // Late is what went on after a pause began, when it should have stopped.
@@ -158,11 +167,17 @@ func (t *Tracker) sent(r *row, p *Packet) {
 			if r.flows == nil {
 				r.flows = make(map[Flow]*Traffic)
 			}
-			f = &Traffic{Flow: p.Flow, First: now, PausedBefore: soFar}
+			f = &Traffic{Flow: p.Flow, First: now, Last: now, PausedBefore: soFar}
+			if start, end := r.now.Start.Time, r.ended(); !paused && r.Pauses > 0 && now <= end+max(end-start, nearPause) {
+				f.Opening = end - start
+			}
 			r.flows[p.Flow] = f
 		}
 	}
 	if f != nil {
+		if !paused {
+			f.wait(r, now)
+		}
 		f.Last, f.Paused = now, soFar
 		if paused {
 			f.Packets++
@@ -172,6 +187,28 @@ func (t *Tracker) sent(r *row, p *Packet) {
 	if since := now - r.now.Start.Time; paused && since > allowed(r.Speed) {
 		r.late(p, since)
 	}
+}
+
+// nearPause is the least time around a pause that counts as short, in ns.
+const nearPause = 50 * int64(time.Microsecond)
+
+// wait looks, at a packet after a pause, whether that interrupted the flow: what
+// is short is as long as the pause.
+func (f *Traffic) wait(r *row, now int64) {
+	start, end := r.now.Start.Time, r.ended()
+	near := max(end-start, nearPause)
+	if r.Pauses > 0 && f.Last < end && f.Last >= start-near && now <= end+near {
+		f.Waits++
+		f.Waited += end - max(start, f.Last)
+	}
+}
+
+// ended is when the last pause ended, or will.
+func (r *row) ended() int64 {
+	if r.paused {
+		return r.until
+	}
+	return r.now.Start.Time + r.now.Paused
 }
 
 func (r *row) late(p *Packet, since int64) {
@@ -206,6 +243,11 @@ func (t *Tracker) traffic() {
 		n := len(t.result.Traffic)
 		for _, f := range r.flows {
 			f.Row = i
+			if start := r.now.Start.Time; r.Pauses > 0 && r.now.End == record.PauseCaptured && f.Last >= start-max(r.now.Paused, nearPause) {
+				f.Waits++
+				f.Waited += max(0, start+r.now.Paused-max(start, f.Last))
+				f.Stopped = true
+			}
 			t.result.Traffic = append(t.result.Traffic, *f)
 		}
 		slices.SortFunc(t.result.Traffic[n:], func(a, b Traffic) int { return a.Flow.compare(b.Flow) })

@@ -45,7 +45,7 @@ func TestLate(t *testing.T) {
 		t.Error(d)
 	}
 	traffic := []pause.Traffic{
-		{Flow: pause.Flow{DestQP: 7}, Packets: 5, Bytes: 5000, First: 2000, Last: 400_000, PausedBefore: 1000, Paused: 39_000 + 335_539},
+		{Flow: pause.Flow{DestQP: 7}, Packets: 5, Bytes: 5000, First: 2000, Last: 400_000, PausedBefore: 1000, Paused: 39_000 + 335_539, Waits: 2, Waited: 27_525 + 5539},
 		{Flow: pause.Flow{DestQP: 9}, Packets: 1, Bytes: 1000, First: 30_000, Last: 30_000, PausedBefore: 29_000, Paused: 29_000},
 	}
 	if d := cmp.Diff(traffic, r.Traffic); d != "" {
@@ -154,5 +154,44 @@ func TestAllocations(t *testing.T) {
 	step()
 	if n := testing.AllocsPerRun(1000, step); n > 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestWaits: a pause interrupts a flow that sends right up to it and right
+// after it.
+func TestWaits(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		end    int64
+		sent   []int64 // ns; paused are 100 to 200 us and 1,000 to 1,300 us
+		resume bool    // the second pause ends
+		want   pause.Traffic
+	}{
+		{"at a steady pace", 2 * ms, []int64{101 * us, 201 * us, 250 * us, 990 * us, 1310 * us}, true, pause.Traffic{Waits: 2, Waited: 99*us + 300*us}},
+		{"began meanwhile", 2 * ms, []int64{150 * us, 210 * us, 990 * us, 1310 * us}, true, pause.Traffic{Waits: 2, Waited: 50*us + 300*us}},
+		{"began after it", 2 * ms, []int64{210 * us, 990 * us, 1310 * us}, true, pause.Traffic{Waits: 1, Waited: 300 * us, Opening: 100 * us}},
+		{"began long after it", 2 * ms, []int64{310 * us, 1310 * us}, true, pause.Traffic{}},
+		{"had ended long before", 2 * ms, []int64{210 * us, 690 * us, 1310 * us}, true, pause.Traffic{Opening: 100 * us}},
+		{"went on long after", 2 * ms, []int64{210 * us, 990 * us, 1610 * us}, true, pause.Traffic{Opening: 100 * us}},
+		{"until the capture ends", 1300 * us, []int64{210 * us, 1005 * us}, false, pause.Traffic{Waits: 1, Waited: 295 * us, Stopped: true, Opening: 100 * us}},
+		{"long before it ended", 1300 * us, []int64{210 * us, 300 * us}, false, pause.Traffic{Opening: 100 * us}},
+		{"does not wait", 1300 * us, []int64{210 * us, 990 * us, 1100 * us, 1200 * us, 1299 * us}, true, pause.Traffic{Opening: 100 * us, Waits: 1, Waited: us, Stopped: true}},
+	} {
+		f := newFeed(pause.DefaultConfig(), 100*gbit)
+		frames := [][2]int64{{100 * us, 65535}, {200 * us, 0}, {1000 * us, 65535}, {1300 * us, 0}}
+		if !c.resume {
+			frames = frames[:3]
+		}
+		for _, at := range c.sent {
+			for len(frames) > 0 && frames[0][0] <= at {
+				f.pfc(frames[0][0], 0, 1, 3, uint16(frames[0][1]))
+				frames = frames[1:]
+			}
+			f.packet(at, 0, 2, 1, 3, 7)
+		}
+		got := f.Close(c.end).Traffic[0]
+		if got.Waits != c.want.Waits || got.Waited != c.want.Waited || got.Stopped != c.want.Stopped || got.Opening != c.want.Opening {
+			t.Errorf("%s: %+v", c.name, got)
+		}
 	}
 }
