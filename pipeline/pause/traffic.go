@@ -167,7 +167,7 @@ func (t *Tracker) sent(r *row, p *Packet) {
 			if r.flows == nil {
 				r.flows = make(map[Flow]*Traffic)
 			}
-			f = &Traffic{Flow: p.Flow, First: now, Last: now, PausedBefore: soFar}
+			f = &Traffic{Flow: p.Flow, First: now, Last: now, PausedBefore: soFar, Paused: soFar}
 			if start, end := r.now.Start.Time, r.ended(); !paused && r.Pauses > 0 && now <= end+max(end-start, nearPause) {
 				f.Opening = end - start
 			}
@@ -175,10 +175,12 @@ func (t *Tracker) sent(r *row, p *Packet) {
 		}
 	}
 	if f != nil {
-		if !paused {
-			f.wait(r, now)
+		if now >= f.Last { // else it is out of order
+			if !paused {
+				f.wait(r, now)
+			}
+			f.Last, f.Paused = now, max(f.Paused, soFar)
 		}
-		f.Last, f.Paused = now, soFar
 		if paused {
 			f.Packets++
 			f.Bytes += uint64(p.WireLen)
