@@ -160,11 +160,12 @@ func TestSampledShare(t *testing.T) {
 			t.Fatal(err)
 		}
 		spec.Tap.Thin = 1 - 1/float64(n)
-		k, _ := simulate(t, spec)
+		k, truth := simulate(t, spec)
 		_, all := k.find(t)
 		f := find(t, all, "sampled-capture")
-		if held := f.Evidence.Get("share").(float64) * float64(n); held < 0.75 || held > 1.33 {
-			t.Errorf("one in %d: %.2f times that", n, held)
+		held := float64(truth.Frames) / float64(truth.Frames+truth.Tap.Lost)
+		if times := f.Evidence.Get("share").(float64) / held; times < 0.75 || times > 1.33 {
+			t.Errorf("one in %d: %.2f times what it holds", n, times)
 		}
 		if !strings.Contains(f.Title, say) || f.Severity != record.Warning || !strings.Contains(f.Title, "losses, retransmissions and latencies can't be judged from it") {
 			t.Errorf("one in %d: %s", n, f.Title)
