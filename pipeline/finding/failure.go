@@ -155,10 +155,11 @@ func (f *Facts) afterwards(h hits) string {
 	}
 	type peer struct {
 		name  string
+		since int64 // its last packet to any of them
 		until int64 // when the last requester gave up on it
 		given int   // requesters that did
-		other bool  // it has sessions beside those
-		alive bool  // and sent something on them after that
+		other bool  // it was talked to meanwhile on other sessions
+		alive bool  // it sent something on other sessions after that
 		late  bool  // or on those
 	}
 	peers := make(map[decode.Addr]*peer)
@@ -173,14 +174,14 @@ func (f *Facts) afterwards(h hits) string {
 			peers[x.to().Addr] = p
 			order = append(order, p)
 		}
-		p.until = max(p.until, x.first.Time)
+		p.since, p.until = max(p.since, x.resp.Last), max(p.until, x.first.Time)
 		p.given++
 	}
 	for _, s := range f.Sessions.Figures() {
 		for _, side := range [...]struct {
-			end  *record.Endpoint
-			sent *record.Direction
-		}{{&s.A, &s.AToB}, {&s.B, &s.BToA}} {
+			end      *record.Endpoint
+			sent, to *record.Direction
+		}{{&s.A, &s.AToB, &s.BToA}, {&s.B, &s.BToA, &s.AToB}} {
 			p := peers[side.end.Addr]
 			if p == nil || side.sent.Packets == 0 {
 				continue
@@ -190,7 +191,7 @@ func (f *Facts) afterwards(h hits) string {
 				p.late = p.late || after
 				continue
 			}
-			p.other = true
+			p.other = p.other || side.to.Last > p.since
 			p.alive = p.alive || after
 		}
 	}

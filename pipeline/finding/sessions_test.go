@@ -174,6 +174,11 @@ func TestSessionRules(t *testing.T) {
 		}, "critical retry-exhausted", []string{
 			"2 requesters gave up on 2 hosts: retries", "Nothing came after that from any QP of 10.0.0.2: look at the host, its NIC and its link first.",
 		}},
+		{"gave up, and others were idle", func(r *all) {
+			r.s = append(r.s, session("t", end(3, 0x13), end(2, 0x14)))
+			r.s[0].BToA.Last, r.s[1].AToB.Last, r.s[1].BToA.Last = second, second/2, second/2
+			r.events = []record.Event{event(1_500_000, "s", record.RetryExhausted{Tries: 7})}
+		}, "critical retry-exhausted", []string{"with nothing from there for 500.0 ms. See whether"}},
 		{"gave up, and the answers are not in the capture", func(r *all) {
 			s := &r.s[0]
 			s.State, s.Failure, s.OneSided, s.Pairing, s.BToA = record.StateFailed, record.FailedUnseen, true, record.Pairing{}, record.Direction{}
