@@ -116,8 +116,8 @@ func (se *session) disconnect() {
 }
 
 func (se *session) endClosed() {
-	if !se.cm.closed {
-		se.cm.closed = true
+	if !se.cm.closed && se.truth.State != "failed" {
 		se.end("done", "")
 	}
+	se.cm.closed = true
 }

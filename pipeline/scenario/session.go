@@ -149,6 +149,10 @@ func (se *session) fail(why string) {
 		st.resp.dead = true
 	}
 	se.end("failed", why)
+	if se.spec.Close && se.spec.CM != NoCM {
+		const grace = 20_000 // ns
+		se.s.at(se.s.now+grace, se.disconnect)
+	}
 }
 
 func (se *session) end(state, why string) {

@@ -1,5 +1,7 @@
 package scenario
 
+import "time"
+
 func refusalScenarios() []Scenario {
 	rnr := func(o Options) *Spec {
 		return with(specOf(o, Work{Messages: times(40, Message{Send, 3 * kib}), Every: 2 * us}), func(s *Spec) {
@@ -34,6 +36,21 @@ func refusalScenarios() []Scenario {
 			f.Where, f.Subject = BeforeTap, Answers
 			return specOf(o, writes(), f)
 		}},
+		{Name: "retry_exhausted", About: "the responder of one session falls silent: seven retries, then nothing, while another session goes on", spec: exhausted(writes(), 30*us)},
+		{Name: "retry_exhausted_read", About: "likewise, in the middle of a READ", spec: exhausted(reads(), 10*us)},
+		{Name: "retry_exhausted_closed", About: "likewise, and connection management closes what is left", spec: func(o Options) *Spec {
+			return with(exhausted(writes(), 100*us)(o), func(s *Spec) { s.first().CM, s.first().Close = Connect, true })
+		}},
+		{Name: "retry_exhausted_cut", About: "likewise, and the capture ends before anybody can tell that no retry follows", spec: func(o Options) *Spec {
+			return with(exhausted(writes(), 30*us)(o), func(s *Spec) { s.Tap.To = 145 * ms })
+		}},
+		{Name: "rnr_exhausted", About: "RNR NAKs until the requester gives up, while another session goes on", spec: func(o Options) *Spec {
+			return with(exhausted(Work{Messages: times(40, Message{Send, 3 * kib}), Every: 2 * us}, 0)(o), func(s *Spec) {
+				s.Faults = nil
+				s.first().Responder.Refuse = []Refusal{{Message: 10, Times: 100, Timer: 14}}
+				s.first().Requester.RNRRetry = 3
+			})
+		}},
 		{Name: "remote_access_error", About: "a WRITE with a bad key: NAK 0x62, and the end", spec: rejection(0x62)},
 		{Name: "invalid_request", About: "a request that the responder calls invalid: NAK 0x61, and the end", spec: rejection(0x61)},
 		{Name: "operational_error", About: "a SEND longer than its receive: NAK 0x63, and the end", spec: rejection(0x63)},
@@ -44,6 +61,23 @@ func refusalScenarios() []Scenario {
 				s.Faults = []Fault{{Action: Drop, Where: BeforeTap, Session: All, Stream: All, Subject: MADs, Index: 2, Transmission: All}}
 			})
 		}},
+	}
+}
+
+// exhausted is a session in which the responder falls silent after a while, and
+// another one that goes on for as long as it takes to see that the requester
+// gave up.
+func exhausted(work Work, from time.Duration) func(Options) *Spec {
+	return func(o Options) *Spec {
+		return with(specOf(o, work, Fault{
+			Action: Drop, Where: AfterTap, Stream: All, Subject: AnyData, Index: All, Transmission: All, From: from,
+		}), func(s *Spec) {
+			other := *s.first()
+			other.A.QPN, other.B.QPN = other.A.QPN+1, other.B.QPN+1
+			other.A.StartPSN += 0x300000
+			other.Work[0] = Work{Messages: times(60, Message{Send, 500}), Every: 5 * ms}
+			s.Sessions = append(s.Sessions, other)
+		})
 	}
 }
 

@@ -19,6 +19,7 @@ var exceptions = map[string]exception{
 	"loss_nak_after":            {timer: true, reason: lateNak},
 	"loss_read_response_silent": {timer: true, reason: lateNak},
 	"random_loss":               {timer: true, reason: lateNak},
+	"retry_exhausted_read":      {timer: true, reason: lateNak},
 	"selective_repeat_again": {
 		timer: true, what: []string{"lost before the tap: found 1, truth 2"},
 		reason: "A single packet sent again was lost ahead of the tap. That the NAK made the requester send it, and was not lost, nothing shows.",

@@ -48,6 +48,7 @@ func judgeRandom(r *pipeline.Result, truth *scenario.Truth) []string {
 			judgeBounds(c, st, f)
 			if s.Service != scenario.UC {
 				judgeSteps(c, st, f)
+				judgeGaveUp(c, truth, s, st, f)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package track_test
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/scenario"
@@ -25,6 +26,7 @@ func judgeStream(c *complaints, truth *scenario.Truth, s *scenario.SessionTruth,
 	}
 	judgeTries(c, st, f)
 	judgeEpisodes(c, st, f)
+	judgeGaveUp(c, truth, s, st, f)
 	var wasted, bytes uint64
 	for _, t := range st.Tries {
 		wasted += uint64(t.Wasted)
@@ -271,6 +273,41 @@ func judgeEpisodes(c *complaints, st *scenario.StreamTruth, f *stream) {
 	}
 	if len(visible) > 0 {
 		c.add("%d episodes not found", len(visible))
+	}
+}
+
+// judgeGaveUp: where a requester gave up and the capture goes on for long enough
+// to see that no retry follows, that is said, with what it tried.
+func judgeGaveUp(c *complaints, truth *scenario.Truth, s *scenario.SessionTruth, st *scenario.StreamTruth, f *stream) {
+	var last *scenario.Try // of those of one PSN with which it ended
+	tries := uint32(0)
+	for _, t := range st.Tries {
+		switch {
+		case !t.Visible:
+		case last != nil && last.PSN == t.PSN:
+			tries++
+		default:
+			last, tries = t, 1
+		}
+	}
+	gaveUp := strings.HasSuffix(s.Why, "retry_exceeded") && state(truth, s) == record.StateFailed && last != nil && last.PSN == st.UnackedPSN
+	switch {
+	case len(f.gaveUp) > 1 || len(f.gaveUp) == 1 && !gaveUp:
+		c.add("%d times the requester gave up: %+v", len(f.gaveUp), f.gaveUp[0])
+		return
+	case len(f.gaveUp) == 0:
+		if gaveUp {
+			c.add("that the requester gave up was not found")
+		}
+		return
+	}
+	x := &f.gaveUp[0]
+	equal(c, "unanswered", x.Unanswered.First, st.UnackedPSN)
+	equal(c, "last unanswered", x.Unanswered.Last, (st.NextPSN-1)&0xffffff)
+	equal(c, "tries at the end", x.Tries, tries)
+	equal(c, "refused at the end", x.RNR, last.AtTap == "rnr")
+	if wait := s.AckTimeout; !x.RNR && (x.Spacing < wait-wait/100 || x.Spacing > wait+wait/100) {
+		c.add("%d ns between tries, truth %d", x.Spacing, wait)
 	}
 }
 
