@@ -94,10 +94,10 @@ func (o *options) measure(c *benchCase, self string) error {
 		}
 	}
 	for _, p := range all {
-		fmt.Println(p.row(c, all[0]))
+		fmt.Fprintln(o.out, p.row(c, all[0]))
 	}
 	if c.others {
-		fmt.Fprintln(os.Stderr, ratio(all))
+		o.notes = append(o.notes, ratio(all))
 	}
 	return nil
 }
@@ -150,5 +150,3 @@ type usage struct {
 	wall, cpu time.Duration
 	anon      int64 // peak of anonymous memory, bytes
 }
-
-func contains(letters, letter string) bool { return strings.Contains(letters, letter) }

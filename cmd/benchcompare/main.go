@@ -11,49 +11,60 @@ package main
 import (
 	"flag"
 	"fmt"
-	"log"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 func main() {
-	log.SetFlags(0)
-	if len(os.Args) > 1 && os.Args[1] == "bare" {
-		runBare(os.Args[2:])
-		return
+	if err := command(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "benchcompare:", err)
+		os.Exit(1)
 	}
-	o := options{}
-	flag.StringVar(&o.rocelens, "rocelens", "bin/rocelens", "the program to measure")
-	flag.StringVar(&o.dir, "dir", "", "where the captures are, or are made (10 GB; default: a temporary directory)")
-	flag.IntVar(&o.rounds, "rounds", 3, "how often each program runs")
-	flag.Float64Var(&o.scale, "scale", 1, "size of the captures, 1 is ten million packets")
-	flag.StringVar(&o.only, "only", "", "letters of the captures to take, as in ac (default: all)")
-	flag.Parse()
-	if err := o.run(); err != nil {
-		log.Fatal("benchcompare: ", err)
+}
+
+func command(args []string, out io.Writer) error {
+	if len(args) > 0 && args[0] == "bare" {
+		return runBare(args[1:], out)
 	}
+	o := options{out: out}
+	flags := flag.NewFlagSet("benchcompare", flag.ContinueOnError)
+	flags.StringVar(&o.rocelens, "rocelens", "bin/rocelens", "the program to measure")
+	flags.StringVar(&o.dir, "dir", "", "where the captures are, or are made (10 GB; default: a temporary directory)")
+	flags.IntVar(&o.rounds, "rounds", 3, "how often each program runs")
+	flags.Float64Var(&o.scale, "scale", 1, "size of the captures, 1 is ten million packets")
+	flags.StringVar(&o.only, "only", "", "letters of the captures to take, as in ac (default: all)")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	return o.run()
 }
 
 // runBare is the bare loop as a process of its own.
-func runBare(args []string) {
-	flags := flag.NewFlagSet("bare", flag.ExitOnError)
+func runBare(args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("bare", flag.ContinueOnError)
 	icrc := flags.Bool("icrc", false, "check ICRCs")
-	_ = flags.Parse(args) // it exits
-	n, err := bare(flags.Arg(0), *icrc)
-	if err != nil {
-		log.Fatal("bare: ", err)
+	if err := flags.Parse(args); err != nil {
+		return err
 	}
-	fmt.Println(n.packets, n.flows, n.bad)
+	n, err := bare(flags.Arg(0), *icrc)
+	if err == nil {
+		fmt.Fprintln(out, n.packets, n.flows, n.bad)
+	}
+	return err
 }
 
 type options struct {
+	out      io.Writer
 	rocelens string
 	dir      string
 	rounds   int
 	scale    float64
 	only     string
+	notes    []string // what to say below the table
 }
 
 func (o *options) run() error {
@@ -72,16 +83,20 @@ func (o *options) run() error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d processors, %s, %s/%s; medians of %d rounds\n\n", runtime.NumCPU(), processor(), runtime.GOOS, runtime.GOARCH, o.rounds)
-	fmt.Println(header)
+	fmt.Fprintf(o.out, "%d processors, %s, %s/%s; medians of %d rounds\n\n", runtime.NumCPU(), processor(), runtime.GOOS, runtime.GOARCH, o.rounds)
+	fmt.Fprintln(o.out, header)
 	for i := range cases {
 		c := &cases[i]
-		if o.only != "" && !contains(o.only, c.letter) {
+		if o.only != "" && !strings.Contains(o.only, c.letter) {
 			continue
 		}
 		if err := o.measure(c, self); err != nil {
 			return fmt.Errorf("(%s): %w", c.letter, err)
 		}
+	}
+	fmt.Fprintln(o.out)
+	for _, note := range o.notes {
+		fmt.Fprintln(o.out, note)
 	}
 	return nil
 }
