@@ -35,10 +35,10 @@ func (s *ids) take(p *Packet, behind, again bool) idAge {
 		} else if s.falls > 0 {
 			s.falls--
 		}
-		if usable || step < nearID && behind && s.steps > 1 && s.falls == 0 {
+		if usable || step < nearID && behind && s.falls == 0 {
 			return idNewer
 		}
-	case step < 0 && usable && (behind || again), -nearID < step && step < 0 && behind && s.steps > 0 && s.falls == 0:
+	case step < 0 && usable && (behind || again), -nearID < step && step < 0 && behind && s.falls == 0:
 		return idOlder
 	default:
 		s.newest = p.ID
