@@ -7,10 +7,12 @@ import (
 	"time"
 )
 
-// With millions of sessions memory is scarcer than time: left alone, the
-// garbage collector lets the heap grow to twice of what is in use. Up to
-// easyMemory it may; from there on to a sixth more.
+// Left alone, the garbage collector lets the heap grow to twice of what is in
+// use. With little of it in use that is too often: up to freeMemory it need not
+// run. With millions of sessions memory is scarcer than time: beyond easyMemory
+// the heap grows by a sixth.
 const (
+	freeMemory  = 128 << 20
 	easyMemory  = 3 << 28
 	memorySlack = 32 << 20
 	memoryCheck = 20 * time.Millisecond
@@ -52,9 +54,7 @@ func keepMemoryClose() (stop func()) {
 
 // growth is by how many percent the heap may grow from what is in use.
 func growth(used uint64) int {
-	if 2*used <= easyMemory {
-		return 100
-	}
-	goal := max(easyMemory, used+used/6+memorySlack)
+	used = max(used, 1<<20)
+	goal := max(freeMemory, min(2*used, easyMemory), used+used/6+memorySlack)
 	return int((goal - used) * 100 / used)
 }

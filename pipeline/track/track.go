@@ -105,9 +105,17 @@ func (t *Tracker) Add(packets []*Packet) {
 			t.flowsOf[i] = t.flows.find(p)
 		}
 		for _, f := range t.flowsOf[:n] {
-			if f != nil {
-				t.touched ^= f.packets ^ uint64(f.req.pos) ^ uint64(f.req.last) ^ f.req.peakBytes
+			if f == nil {
+				continue
 			}
+			t.touched ^= f.packets
+			if f.req == &noStream && f.peer != nil { // it answers the other's requests
+				f = f.peer
+				if f.lat != nil {
+					t.touched ^= f.lat.ack.Count ^ f.lat.one.Count
+				}
+			}
+			t.touched ^= uint64(f.req.pos) ^ uint64(f.req.last) ^ uint64(len(f.req.messages)) ^ f.req.peakBytes ^ uint64(f.req.turns) ^ f.req.oneMessage[0].cum
 		}
 		for i, p := range packets[:n] {
 			t.add(p, t.flowsOf[i])
