@@ -82,7 +82,7 @@ func (b *block) deal() {
 	}
 	b.open |= 1 << inputShard
 	next := b.begin
-	b.order = append(b.order[:0], make([]uint16, len(b.items))...)
+	b.order = slices.Grow(b.order[:0], len(b.items))[:len(b.items)]
 	for i, s := range b.shards {
 		b.order[next[s]] = uint16(i)
 		next[s]++

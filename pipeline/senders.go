@@ -72,14 +72,16 @@ func (s *Sender) bad(n uint64, first record.FrameRef, low, high uint32) {
 	s.Bad += n
 }
 
-// count counts a packet of a sender whose ICRC was checked.
-func (t *Senders) count(k senderKey, good bool, icrc uint32, ref record.FrameRef) {
+// count counts a packet of a sender whose ICRC was checked, and returns its
+// row, which is where it is until another row comes.
+func (t *Senders) count(k senderKey, good bool, icrc uint32, ref record.FrameRef) *Sender {
 	s := place(t.Rows[:], &t.N, &t.Other, k)
 	if good {
 		s.Good++
-		return
+	} else {
+		s.bad(1, ref, icrc, icrc)
 	}
-	s.bad(1, ref, icrc, icrc)
+	return s
 }
 
 // computes says whether a sender has sent a good ICRC so far, and the wrong one

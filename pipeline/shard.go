@@ -4,6 +4,7 @@ import (
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/cm"
+	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/track"
 )
 
@@ -14,6 +15,7 @@ const maxConns = 1 << 12
 // One worker at a time has it.
 type shard struct {
 	senders Senders
+	good    [2]*Sender // where the last good ICRCs were counted, if it is a row; it may be another's by now
 	doubles *doubles
 	conns   *cm.Tracker
 	tracker *track.Tracker
@@ -101,9 +103,19 @@ func (s *shard) some(b *block, list []uint16, src capture.Source) error {
 // check counts the ICRC of a packet, and says whether the packet is corrupt.
 func (s *shard) check(it *item) {
 	sender := senderKey{it.Src, it.Kind}
-	good := it.status == decode.ICRCGood
-	s.senders.count(sender, good, it.icrc, it.Ref())
-	it.Corrupt = !good && s.senders.computes(sender, it.icrc)
+	if it.status != decode.ICRCGood {
+		s.senders.count(sender, false, it.icrc, it.Ref())
+		it.Corrupt = s.senders.computes(sender, it.icrc)
+		return
+	}
+	row := &s.good[it.Src.Lo&1]
+	if *row != nil && (*row).compare(sender) == 0 {
+		(*row).Good++
+		return
+	}
+	if *row = s.senders.count(sender, true, 0, record.FrameRef{}); *row == &s.senders.Other {
+		*row = nil
+	}
 }
 
 // begin lets the tracker have the first packets.
