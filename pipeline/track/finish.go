@@ -49,10 +49,28 @@ func (t *Tracker) settle(f *flow) {
 	t.settleLate(f)
 	t.gaveUp(f)
 	t.endTry(f, record.ModeUnknown)
-	f.bad().lost.BeforeTap += uint64(len(r.gone))
+	for i := range r.gone {
+		f.bad().lost.BeforeTap += uint64(s.missed(&r.gone[i]))
+	}
 	if r.episode != nil {
 		t.endEpisode(f, max(s.last, s.lastAnswer), false)
 	}
+}
+
+// missed is how many packets are in a range that was gone back for and not sent
+// again. A READ is one, as far as its PSNs are known.
+func (s *stream) missed(g *gone) uint32 {
+	n := g.len()
+	if g.soft { // at least one
+		return 1
+	}
+	for i := range s.owed {
+		one := spans{g.span}
+		if k := one.overlap(s.owed[i].lo, s.owed[i].hi); k > 1 {
+			n -= k - 1
+		}
+	}
+	return n
 }
 
 // settleCopies takes the copies for the mirror's where nearly all of the flow

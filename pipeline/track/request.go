@@ -67,8 +67,8 @@ func (t *Tracker) skip(f *flow, p *Packet, d uint32) {
 	s := f.req
 	r := s.recovery()
 	lo, hi := s.pos, p.PSN
-	if s.repeat && r.rnr.valid && r.rnr.psn == hi && psnDiff(s.max, hi) > 0 {
-		return // a refused packet, and all before it is acknowledged
+	if end := r.rnr.time + r.rnr.wait; s.repeat && r.rnr.valid && psnDiff(r.rnr.psn, hi) >= 0 && psnDiff(s.ackedOr(s.start), hi) >= 0 && s.last < end && end <= p.Time {
+		return // it goes on with a refused packet, and all before that is acknowledged
 	}
 	if psnDiff(s.max, lo) > 0 && hi == s.max && s.repeat {
 		// The end of a selective repair, or the last packets of a repeat that
@@ -84,6 +84,9 @@ func (t *Tracker) skip(f *flow, p *Packet, d uint32) {
 		}
 		r.soft.add(lo, hi)
 		return
+	}
+	if s.repeat && psnDiff(s.max, lo) > 0 && psnDiff(hi, s.max) > 0 && s.hasAcked && psnDiff(s.acked, s.max) >= 0 {
+		lo = s.max // no need to send the rest again
 	}
 	if d := psnDiff(s.acked, lo); d > 0 && d < newLifeJump && (s.hasAcked || s.ackedEarly) && lo == s.max && (f.lat == nil || f.lat.ack.Count == 0) {
 		// Acknowledged before, and of no packet yet the tap has seen both it and

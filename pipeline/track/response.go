@@ -412,6 +412,9 @@ func (t *Tracker) responsesGone(f *flow, p *Packet, op *operation, from uint32) 
 		return gone
 	}
 	switch i := s.owedAt(p.PSN); {
+	case i >= 0 && p.PSN != s.owed[i].lo && p.PSN == r.max && r.again && r.from == p.PSN:
+		// It broke off before, and the request or a response was lost again.
+		gone.after = 1
 	case i >= 0 && p.PSN != s.owed[i].lo && p.PSN == r.max && f.peer != nil && f.silentFor(p):
 		// The answer broke off. What was sent of the rest is not known: at
 		// least the first.
