@@ -89,11 +89,29 @@ func (f *flow) learnWidth(i int, least, most uint32) {
 	s.notMTU |= not
 	if n == 1 {
 		s.learnMTU(fit)
-	} else {
-		s.widen(o, packetsOf(o.bytes, f.pathMTU()))
 	}
+	s.widen(o, packetsOf(o.bytes, f.pathMTU()))
 	if i == len(s.owed)-1 {
 		s.guessed = n > 1 && !f.sameWidth(o.bytes)
+	}
+}
+
+// whole takes the one response that answers all of the READ of an index of owed.
+// It is longer than a path MTU that only the PSNs of READs have told where what
+// followed one of them was missing.
+func (f *flow) whole(i int, p *Packet) {
+	s := f.req
+	if p.PSN != s.owed[i].lo || p.Payload != s.owed[i].bytes || p.Payload <= mtus[0] {
+		return
+	}
+	known := f.knownMTU()
+	if known != 0 && p.Payload > known && known == s.readMTU && s.notMTU != 0 {
+		s.readMTU, s.notMTU = 0, 0
+		s.guessed = i == len(s.owed)-1
+		known = f.knownMTU()
+	}
+	if known == 0 {
+		f.learnWidth(i, 1, 1)
 	}
 }
 
@@ -109,6 +127,10 @@ func (s *stream) widen(o *owed, took uint32) {
 	if s.rec != nil && psnDiff(o.hi, old) > 0 {
 		s.rec.missing.remove(old, o.hi)
 		s.rec.unseen.remove(old, o.hi)
+	}
+	if psnDiff(o.hi, old) < 0 && s.pos != old { // what followed is not what was thought to
+		s.recovery().missing.add(o.hi, old)
+		s.rec.unseen.add(o.hi, old)
 	}
 	if s.pos == old {
 		s.pos = o.hi
@@ -165,7 +187,7 @@ func (t *Tracker) readWidth(f *flow, p *Packet, op *operation) uint32 {
 	if s.guessed && len(s.owed) > 0 {
 		i := len(s.owed) - 1
 		switch took := psnDiff(p.PSN, s.owed[i].lo); {
-		case took <= 0:
+		case took <= 0 || s.owed[i].kind != record.Read:
 		case f.resumes(&s.owed[i], p, uint32(took)):
 		case s.pos != s.owed[i].hi: // it does not follow
 		case op.begins():

@@ -129,8 +129,15 @@ func (s *stream) eachOwed(lo, hi uint32, do func(o *owed, lo, hi uint32)) {
 // response follows a READ or atomic response of g's sender to f's requests.
 func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 	s := f.req
-	if op.kind == record.Read && (op.part == partFirst || op.part == partMiddle) && p.Payload > s.readMTU {
-		s.learnMTU(p.Payload)
+	if op.kind == record.Read && (op.part == partFirst || op.part == partMiddle) {
+		switch {
+		case s.notMTU != 0: // the PSNs of READs have told it so far: this is sure
+			s.notMTU = 0
+			s.guessed = s.guessed || s.readMTU != p.Payload
+			s.learnMTU(p.Payload)
+		case p.Payload > s.readMTU:
+			s.learnMTU(p.Payload)
+		}
 	}
 	next := psnAdd(p.PSN, 1)
 	r := s.resp
@@ -138,9 +145,8 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 		s.learnMTU(f.knownMTU())
 	}
 	i := s.owedAt(p.PSN)
-	if i >= 0 && op.kind == record.Read && op.part == partOnly && s.owed[i].kind == record.Read && p.PSN == s.owed[i].lo &&
-		p.Payload == s.owed[i].bytes && p.Payload > mtus[0] && f.knownMTU() == 0 {
-		f.learnWidth(i, 1, 1)
+	if i >= 0 && op.kind == record.Read && op.part == partOnly && s.owed[i].kind == record.Read {
+		f.whole(i, p)
 	}
 	t.conformResponse(g, f, p, op, i)
 	if r == nil || i < 0 {
