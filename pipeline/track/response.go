@@ -183,7 +183,12 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 		r.pos = next
 	case r.again && (age == idNewer || p.PSN == r.from || !r.missing.has(p.PSN)): // the responder begins again
 		b := g.bad()
+		left := r.missing[:0]
 		for _, m := range r.missing {
+			if j := s.owedAt(m.lo); j >= 0 && !s.owed[j].again {
+				left = append(left, m) // it is not asked for again yet
+				continue
+			}
 			if psnDiff(m.lo, p.PSN) < 0 {
 				m.lo = p.PSN
 			}
@@ -195,7 +200,7 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 		for _, m := range r.doubt {
 			r.paid.remove(m.lo, m.hi)
 		}
-		r.missing, r.doubt, r.again, r.late, r.repeat = r.missing[:0], r.doubt[:0], false, false, true
+		r.missing, r.doubt, r.again, r.late, r.repeat = left, r.doubt[:0], false, false, true
 		r.pos = next
 	case r.unseen.has(p.PSN): // others have overtaken it
 		t.lateResponse(f, p, r.pos)
