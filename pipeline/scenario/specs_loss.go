@@ -55,6 +55,10 @@ func lossScenarios() []Scenario {
 		{Name: "loss_read_response_after", About: "READ responses lost behind the tap: the READ is asked for again at once", spec: func(o Options) *Spec {
 			return specOf(o, reads(), at(Drop, AfterTap, 37).of(Answers), at(Drop, AfterTap, 100).of(Answers))
 		}},
+		{Name: "loss_read_response_again", About: "a READ response lost ahead of the tap, and another one of the answer to its repetition", spec: func(o Options) *Spec {
+			again := at(Drop, BeforeTap, 42).of(Answers)
+			return specOf(o, reads(), at(Drop, BeforeTap, 37).of(Answers), again.again(1))
+		}},
 		{Name: "loss_read_response_silent", About: "a READ response lost, and the requester waits for its timer, as Soft-RoCE does", spec: func(o Options) *Spec {
 			return with(specOf(o, Work{Messages: times(10, Message{Read, 16 * kib}), Depth: 1},
 				at(Drop, BeforeTap, 37).of(Answers), at(Drop, AfterTap, 85).of(Answers)), func(s *Spec) {

@@ -49,6 +49,10 @@ func repairScenarios() []Scenario {
 		{Name: "reorder_loss", About: "adaptive routing and losses at once, a receiver that copes with the first", spec: func(o Options) *Spec {
 			return with(specOf(o, writes(), routed(BeforeTap), at(Drop, BeforeTap, 101), at(Drop, AfterTap, 250)), coping)
 		}},
+		{Name: "reorder_repeat", About: "a packet lost ahead of the tap, and its retransmission overtaken on the way", spec: func(o Options) *Spec {
+			late := delay(BeforeTap, 100)
+			return specOf(o, writes(), at(Drop, BeforeTap, 100), late.again(1))
+		}},
 		{Name: "reorder_read_response", About: "READ responses overtaken on the way: the requester asks again", spec: func(o Options) *Spec {
 			f := delay(BeforeTap, 70)
 			return specOf(o, reads(), f.of(Answers))
