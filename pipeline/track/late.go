@@ -192,6 +192,11 @@ func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
 	b := f.bad()
 	b.reordered++
 	t.cfg.Notes.judge(p, decode.VerdictLate)
+	for i := range s.messages { // a READ of unknown width ends where the next message begins
+		if d := psnDiff(s.messages[i].lo, p.PSN); d > 0 && uint32(d) < n {
+			n = uint32(d)
+		}
+	}
 	hi := psnAdd(p.PSN, n)
 	r.nak().seen(p.PSN, hi)
 	late := p.Time - r.gap
