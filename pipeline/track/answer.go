@@ -275,6 +275,8 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 	switch last := r.nak(); {
 	case f.tooSoon(p) && (r.latePass == s.passes || r.before.late && psnDiff(p.PSN, r.before.lateLo) >= 0 && psnDiff(p.PSN, r.before.lateHi) < 0):
 		n.late = true // it is about the pass before, in which packets came late
+	case r.rnr.valid && r.rnr.pass == s.passes && p.Time < r.rnr.time+r.rnr.wait && psnDiff(p.PSN, r.rnr.psn) > 0:
+		n.late = true // a copy of what was refused has been taken, and this was dropped in between
 	case r.latePass == s.passes+1: // it was kept waiting for them, and dropped what came meanwhile
 		n.late = true
 	case r.late && psnDiff(p.PSN, r.lateLo) >= 0 && psnDiff(p.PSN, r.lateHi) < 0:

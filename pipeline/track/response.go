@@ -439,7 +439,7 @@ func (t *Tracker) responsesGone(f *flow, p *Packet, op *operation, from uint32) 
 			return gone
 		}
 		gone.after, gone.seen = 1, true
-	case i >= 0 && p.PSN == s.owedFrom(r.pos) && s.seenInPass(p.PSN) && !(s.rec.nak().valid && s.rec.nak().psn == from) && f.silentFor(p):
+	case i >= 0 && p.PSN == from && p.PSN == s.owedFrom(r.pos) && s.seenInPass(p.PSN) && !(s.rec.nak().valid && s.rec.nak().psn == from) && f.silentFor(p):
 		// Where the responses stand: the request or a response is lost, one
 		// of them.
 		gone.after = 1

@@ -107,10 +107,13 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	r.last.note(p, from, try.Cause == record.CauseRNR)
 }
 
-// trueStart is where the requester began again: at what the last NAK names,
-// where that was not seen since, or is still what the responder waits for, even
+// trueStart is where the requester began again: at what was refused, or at what
+// the last NAK names, where that was not seen since, or is still what the responder waits for, even
 // if p, beyond it, is the first that the tap sees.
 func (s *stream) trueStart(p *Packet) uint32 {
+	if r := &s.rec.rnr; r.valid && r.pass == s.passes && s.hasAcked && s.acked == r.psn && psnDiff(r.psn, p.PSN) < 0 && p.Time >= r.time+r.wait {
+		return r.psn
+	}
 	n := s.rec.nak()
 	switch {
 	case !n.valid || psnDiff(n.psn, p.PSN) >= 0 || psnDiff(n.psn, s.ackedOr(s.start)) < 0:
