@@ -50,6 +50,9 @@ func TestEveryLength(t *testing.T) {
 			if l, ok := whole.Layer(decode.LayerICRC); ok {
 				end = int(l.Off + l.Len)
 			}
+			if packets%underRace != 0 {
+				return
+			}
 			short := *f
 			for n := range f.Data {
 				short.Data = f.Data[:n]
