@@ -27,8 +27,8 @@ type engine struct {
 	src    capture.Source
 	shards [numShards]*shard // nil before its first packet
 	mirror mirrorCount       // who has inputShard has it too
-	every  uint64            // blocks from one share of memory to the next
 	pauses *pause.Tracker    // likewise
+	every  uint64            // blocks from one share of memory to the next
 
 	mu      sync.Mutex
 	change  sync.Cond
