@@ -106,7 +106,7 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	o.pause.set(&cfg)
 	cfg.Workers = o.workers
 	cfg.Track.MaxMemory = int64(o.maxMemory)
-	defer keepMemoryClose()()
+	defer keepMemoryClose(o.maxMemory)()
 	told, done := showProgress(o.err)
 	cfg.Progress = told
 	result, err := pipeline.Run(ctx, src, cfg)

@@ -170,7 +170,7 @@ func addMaxMemory(f *pflag.FlagSet, b *byteSize) {
 // forgotten says on stderr how many sessions went for want of memory.
 func forgotten(w io.Writer, n uint64) {
 	if n > 0 {
-		fmt.Fprintf(w, "rocelens: %d sessions were forgotten to keep within memory (--max-memory): what they did later counts as sessions of their own\n", n)
+		fmt.Fprintf(w, "rocelens: sessions were forgotten %d times to keep within memory (--max-memory): what they did later counts as sessions of their own\n", n)
 	}
 }
 

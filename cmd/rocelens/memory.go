@@ -10,7 +10,7 @@ import (
 // Left alone, the garbage collector lets the heap grow to twice of what is in
 // use. With little of it in use that is too often: up to freeMemory it need not
 // run. With millions of sessions memory is scarcer than time: beyond easyMemory
-// the heap grows by a sixth.
+// the heap grows by a sixth. Both are less where the user allows sessions less.
 const (
 	freeMemory  = 128 << 20
 	easyMemory  = 3 << 28
@@ -19,8 +19,9 @@ const (
 )
 
 // keepMemoryClose lets memory follow what is in use until the function that it
-// returns is called, unless GOGC or GOMEMLIMIT says otherwise.
-func keepMemoryClose() (stop func()) {
+// returns is called, unless GOGC or GOMEMLIMIT says otherwise. allowed is what
+// sessions may take.
+func keepMemoryClose(allowed byteSize) (stop func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
@@ -40,7 +41,7 @@ func keepMemoryClose() (stop func()) {
 			case <-tick.C:
 			}
 			metrics.Read(live)
-			if p := growth(live[0].Value.Uint64()); p != percent {
+			if p := growth(live[0].Value.Uint64(), uint64(allowed)); p != percent {
 				percent = p
 				debug.SetGCPercent(p)
 			}
@@ -53,8 +54,9 @@ func keepMemoryClose() (stop func()) {
 }
 
 // growth is by how many percent the heap may grow from what is in use.
-func growth(used uint64) int {
+func growth(used, allowed uint64) int {
 	used = max(used, 1<<20)
-	goal := max(freeMemory, min(2*used, easyMemory), used+used/6+memorySlack)
+	free, easy := min(freeMemory, allowed/4), min(easyMemory, allowed)
+	goal := max(free, min(2*used, easy), used+used/6+memorySlack)
 	return int((goal - used) * 100 / used)
 }

@@ -19,7 +19,7 @@ func TestKeepMemoryClose(t *testing.T) {
 	t.Setenv("GOGC", "")
 	t.Setenv("GOMEMLIMIT", "")
 	before := gcPercent()
-	stop := keepMemoryClose()
+	stop := keepMemoryClose(defaultMaxMemory)
 	held := make([]byte, easyMemory) // never touched: it counts, and takes no memory
 	runtime.GC()
 	wait(t, func() bool { return gcPercent() < 25 })
@@ -35,7 +35,7 @@ func TestKeepMemoryClose(t *testing.T) {
 func TestGrowth(t *testing.T) {
 	const mega = 1 << 20
 	for used, want := range map[uint64]int{0: 12700, 64 * mega: 100, 32 * mega: 300, 384 * mega: 100, 512 * mega: 50, 640 * mega: 21, 1200 * mega: 19, 12000 * mega: 16} {
-		if got := growth(used); got != want {
+		if got := growth(used, defaultMaxMemory); got != want {
 			t.Errorf("%d MiB in use: %d %%, want %d", used/mega, got, want)
 		}
 	}

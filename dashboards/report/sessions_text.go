@@ -174,7 +174,7 @@ func (t *text) sessions() {
 		head += "; " + count(uint64(rest)) + " more are not listed (--top)"
 	}
 	if t.Forgotten > 0 {
-		head += "; " + count(t.Forgotten) + " more were forgotten to keep within memory (--max-memory): their packets are counted, and nothing else of them"
+		head += "; sessions were forgotten " + times(t.Forgotten) + " to keep within memory (--max-memory): of them their packets are counted and nothing else, and one that comes back is another session"
 	}
 	t.b.WriteByte('\n')
 	t.row("Sessions", head)

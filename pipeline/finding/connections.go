@@ -156,6 +156,9 @@ func unanswered(f *Facts) []record.Finding {
 // nothing at all comes back between the two hosts, and those where something
 // does and can't be told to belong to them.
 func apart(f *Facts) (oneSided, unpaired hits) {
+	if f.Forgotten > 0 {
+		return nil, nil // the other half may have been forgotten
+	}
 	for st := range f.streams() {
 		s := st.s
 		if s.Pairing.Method != record.PairNone || !st.reliable() || s.Service == record.ServiceUnknown || st.req.Packets == 0 || st.resp.Packets > 0 {

@@ -146,20 +146,25 @@ func (t *Tracker) forget(f *flow, lives map[*life]bool) {
 	if f.slot < 0 {
 		return
 	}
-	if !f.gone {
+	if f.gone {
+		if t.flows.find(f.key()) == nil {
+			delete(t.lives, f.lifeKey())
+		}
+	} else {
 		t.flows.remove(f)
 		t.leaveGroup(f)
 		t.settle(f)
 		f.gone = true
-		t.lives[f.lifeKey()]++
+		delete(t.lives, f.lifeKey()) // nothing is kept of what is forgotten, its earlier lives included
 	}
 	if m := f.more; m != nil && m.source != nil {
 		if m.source.flows--; m.source.flows == 0 {
 			delete(t.sources, m.source.key)
 		}
 	}
-	t.name(f)
 	t.cfg.Notes.forget(f)
+	t.spare(f.hall)
+	f.hall = nil // which knows others that are forgotten, and they others
 	lives[f.life] = true
 	t.all[f.slot] = nil
 	t.free = append(t.free, f.slot)

@@ -60,7 +60,7 @@ func (t *Tracker) enterGroup(f *flow) {
 	}
 	l.first = f
 	l.n++
-	h.atPort = t.seekers.add(f.key(byPort, uint32(f.port)), f)
+	h.atPort = t.seekers.add(f.keyOf(byPort, uint32(f.port)), f)
 }
 
 // leaveGroup takes f out of the flows without a peer.
@@ -109,9 +109,9 @@ const (
 	byBlock
 )
 
-// key is where f is found by a port or a block, and keyOfOthers where the flows
+// keyOf is where f is found by a port or a block, and keyOfOthers where the flows
 // the other way are.
-func (f *flow) key(by uint64, value uint32) uint64 { return f.group.keyOf(f.direction(), by, value) }
+func (f *flow) keyOf(by uint64, value uint32) uint64 { return f.group.keyOf(f.direction(), by, value) }
 
 func (f *flow) keyOfOthers(by uint64, value uint32) uint64 {
 	return f.group.keyOf(1-f.direction(), by, value)
@@ -179,7 +179,7 @@ func (t *Tracker) enterBlocks(f *flow, lo, hi uint32) {
 	end := ((hi - 1) & psnMask) >> blockBits
 	for b := lo >> blockBits; ; b = (b + 1) & (psnMask >> blockBits) {
 		if in := &h.blocks[b%maxBlocks]; in.at == 0 {
-			*in = inBlock{t.seekers.add(f.key(byBlock, b), f), b}
+			*in = inBlock{t.seekers.add(f.keyOf(byBlock, b), f), b}
 		}
 		if b == end {
 			return
@@ -234,7 +234,7 @@ func (t *Tracker) newFlow(p *Packet) *flow {
 	*f = flow{
 		req: &noStream,
 		src: p.Src, dst: p.Dst, qpn: p.DestQP, srcQP: p.SrcQP, vni: p.VNI, kind: p.Kind,
-		version: p.Version, hasVNI: p.is(hasVNI), ud: p.is(hasDETH), first: refOf(p), port: p.SrcPort,
+		version: p.Version, hasVNI: p.is(hasVNI), ud: p.is(hasDETH), first: refOf(p), last: refOf(p), port: p.SrcPort,
 		tos: p.TOS, life: t.slabs.lives.get(),
 	}
 	f.life.began, f.life.incarnation = f, 1

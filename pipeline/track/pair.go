@@ -100,6 +100,7 @@ func (t *Tracker) hold(f *flow, p *Packet) {
 		h.packets = make([]held, 0, fewHeld)
 	}
 	h.packets = append(h.packets, held{t.seq, *p})
+	f.last = refOf(p)
 	t.held++
 	if t.lone(f, p); f.hall == nil {
 		return
@@ -180,9 +181,9 @@ func (t *Tracker) pairByAnswer(f *flow, p *Packet) {
 			if len(h.cands) >= maxCands {
 				continue
 			}
-			i = len(h.cands)
-			h.cands = append(h.cands, candidate{f: g})
-			g.hall.wooers = append(g.hall.wooers, f)
+			h.candidate(g)
+			g.hall.wooer(f)
+			i = len(h.cands) - 1
 		}
 		h.cands[i].hits++
 		fits = true
@@ -195,6 +196,22 @@ func (t *Tracker) pairByAnswer(f *flow, p *Packet) {
 	if c := f.onlyCandidate(); c != nil && c.hits >= c.f.hall.needs() && !f.contested(c) {
 		t.pair(f, c.f, record.PairAck, c.confidence())
 	}
+}
+
+// candidate adds a candidate, and wooer one of which this is a candidate. Before
+// the lists grow, those leave them that have left their group.
+func (h *hall) candidate(f *flow) {
+	if len(h.cands) == cap(h.cands) {
+		h.cands = slices.DeleteFunc(h.cands, func(c candidate) bool { return c.f.group == nil })
+	}
+	h.cands = append(h.cands, candidate{f: f})
+}
+
+func (h *hall) wooer(f *flow) {
+	if len(h.wooers) == cap(h.wooers) {
+		h.wooers = slices.DeleteFunc(h.wooers, func(w *flow) bool { return w.group == nil })
+	}
+	h.wooers = append(h.wooers, f)
 }
 
 // needs is how many answers must fit into the window of requests. PSNs near 0

@@ -16,8 +16,8 @@ func flowHash(p *Packet, way uint64) uint64 {
 	return Mix(way^uint64(p.SrcQP)<<40, uint64(p.DestQP)|uint64(p.VNI)<<24|uint64(p.flags&(hasVNI|hasDETH))<<48|uint64(p.Kind)<<56|uint64(p.Version)<<60)
 }
 
-// hash is that of the flow's packets.
-func (f *flow) hash() uint64 {
+// key is a packet of the flow, as far as finding it goes.
+func (f *flow) key() *Packet {
 	p := Packet{Src: f.src, Dst: f.dst, DestQP: f.qpn, SrcQP: f.srcQP, VNI: f.vni, Kind: f.kind, Version: f.version}
 	if f.hasVNI {
 		p.flags |= hasVNI
@@ -26,8 +26,11 @@ func (f *flow) hash() uint64 {
 		p.flags |= hasDETH
 	}
 	p.Hash()
-	return p.hash
+	return &p
 }
+
+// hash is that of the flow's packets.
+func (f *flow) hash() uint64 { return f.key().hash }
 
 // is says whether p belongs to the flow.
 func (f *flow) is(p *Packet) bool {
