@@ -1,6 +1,7 @@
 package track_test
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/rocelens/rocelens/decode"
@@ -62,5 +63,26 @@ func TestManyMessages(t *testing.T) {
 	list, _, _ := track.Records(track.Config{}, tr)
 	if list.Len() != 1 || list.At(0).AToB.Messages.Sent[record.Send] != n {
 		t.Errorf("%d sessions, %+v", list.Len(), list.At(0).AToB.Messages)
+	}
+}
+
+// TestForgottenIsGone: memory does not grow with the sessions that there ever
+// were, whatever state they were forgotten in.
+func TestForgottenIsGone(t *testing.T) {
+	inUse := func(rounds int) uint64 {
+		tr := track.New(track.Config{MaxMemory: 4 << 20})
+		g := newTraffic(30_000)
+		for range rounds * 30_000 / 64 {
+			tr.Add(g.packets())
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		runtime.KeepAlive(tr)
+		return m.HeapAlloc
+	}
+	few, many := inUse(2), inUse(20)
+	if many > few+few/4+8<<20 {
+		t.Errorf("%d bytes in use after 60,000 packets, %d after 600,000", few, many)
 	}
 }
