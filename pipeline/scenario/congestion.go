@@ -20,11 +20,11 @@ func (st *stream) congestion(p *packet) {
 	s := se.s
 	mine := 1 - p.from // side of the receiver
 	se.counters(mine).ECNMarked++
-	q := se.qps[mine]
-	if s.now-q.lastCNP < int64(se.spec.Responder.CNPInterval) {
+	last := se.lastCNP(mine)
+	if se.spec.Responder.NoCNP || s.now-*last < int64(se.spec.Responder.CNPInterval) {
 		return
 	}
-	q.lastCNP = s.now
+	*last = s.now
 	cnp := &packet{
 		sess: se, from: mine, stream: st.index, kind: kindCNP, op: opCNP, becn: true, ecn: ecnECT0, dscp: dscpCNP,
 		answers: p.kind == kindAnswer,
@@ -35,6 +35,30 @@ func (st *stream) congestion(p *packet) {
 		se.counters(mine).CNPSent++
 		s.transmit(cnp)
 	})
+}
+
+// lastCNP is when a side sent a CNP, of those that it keeps apart.
+func (se *session) lastCNP(side int) *int64 {
+	h := se.s.hostOf(se, side)
+	switch se.spec.Responder.CNPPer {
+	case PerDestination:
+		return h.lastCNP(se.spec.side(1 - side).Host)
+	case PerPort:
+		return h.lastCNP(-1)
+	}
+	return &se.qps[side].lastCNP
+}
+
+// lastCNP is when a host sent a CNP to another, or, with -1, to any.
+func (h *host) lastCNP(to int) *int64 {
+	if h.cnps == nil {
+		h.cnps = make(map[int]*int64)
+	}
+	if h.cnps[to] == nil {
+		never := int64(-1 << 62)
+		h.cnps[to] = &never
+	}
+	return h.cnps[to]
 }
 
 // slowDown is what a sender does on a CNP.

@@ -12,6 +12,7 @@ type host struct {
 	// free is when its port has sent what it has to send.
 	free int64
 	ipid uint16
+	cnps map[int]*int64 // when it sent the last, by the host it went to, -1 for any
 }
 
 // hostAddr is the address of a host. There may be a few million.

@@ -175,6 +175,9 @@ func (se *session) receive(p *packet) {
 	case kindMAD:
 		se.receiveMAD(p)
 	case kindCNP:
+		if p.ecn == ecnCE {
+			se.counters(1 - p.from).ECNMarked++
+		}
 		st.slowDown(p)
 	case kindRequest:
 		st.congestion(p)

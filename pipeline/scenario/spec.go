@@ -198,9 +198,22 @@ type Responder struct {
 	// ResumeMiddle answers a READ that is asked for again from its middle with
 	// MIDDLE and LAST, never FIRST, as Soft-RoCE does.
 	ResumeMiddle bool
-	// CNPInterval is the least time between CNPs to one QP.
+	// CNPInterval is the least time between CNPs, to one QP or as CNPPer says.
+	// NoCNP sends none.
 	CNPInterval time.Duration
+	CNPPer      CNPPer
+	NoCNP       bool
 }
+
+// CNPPer is what a responder keeps its CNPs apart for.
+type CNPPer uint8
+
+// The ways to pace CNPs.
+const (
+	PerQP CNPPer = iota
+	PerDestination
+	PerPort
+)
 
 // Refusal makes the responder answer a message with RNR NAKs.
 type Refusal struct {

@@ -57,19 +57,6 @@ func repairScenarios() []Scenario {
 			f := delay(BeforeTap, 70)
 			return specOf(o, reads(), f.of(Answers))
 		}},
-		{Name: "cnp", About: "packets marked ahead of the tap, CNPs, and a sender that slows down", spec: func(o Options) *Spec {
-			return specOf(o, long(), marks(BeforeTap, Requests))
-		}},
-		{Name: "cnp_marked_after", About: "packets marked behind the tap: CNPs without marks", spec: func(o Options) *Spec {
-			return specOf(o, long(), marks(AfterTap, Requests))
-		}},
-		{Name: "cnp_lost", About: "packets marked ahead of the tap, and no CNP gets to it", spec: func(o Options) *Spec {
-			return specOf(o, long(), marks(BeforeTap, Requests),
-				Fault{Action: Drop, Where: BeforeTap, Subject: CNPs, Index: All, Transmission: All})
-		}},
-		{Name: "cnp_read", About: "READ responses marked: the CNP goes to the QP that sends them", spec: func(o Options) *Spec {
-			return specOf(o, Work{Messages: times(60, Message{Read, 16 * kib}), Depth: 3}, marks(BeforeTap, Answers))
-		}},
 	}
 }
 
@@ -96,12 +83,4 @@ func routed(where Where) Fault {
 	f.Transmission = All
 	f.Rate, f.Delay = 0.1, 200
 	return f
-}
-
-// long is work that takes long enough for a rate to change.
-func long() Work { return Work{Messages: times(150, Message{Write, 8 * kib}), Depth: 4} }
-
-// marks marks one packet in eight for some time.
-func marks(where Where, what Subject) Fault {
-	return Fault{Action: MarkCE, Where: where, Subject: what, Index: All, Transmission: All, Every: 8, From: 20 * us, To: 120 * us}
 }

@@ -100,6 +100,7 @@ type Hit struct {
 	// Copy is the frame of a duplicate, where Frame is that of the first one.
 	Copy  uint64 `json:"copy,omitempty"`
 	Kind  string `json:"kind"`
+	From  string `json:"from,omitempty"` // of a CNP: a or b
 	PSN   uint32 `json:"psn"`
 	Pass  int    `json:"pass"`
 	Where Where  `json:"where"`

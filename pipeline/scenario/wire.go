@@ -143,6 +143,9 @@ func (s *simulation) loss(p *packet, where Where) *Loss {
 // tap sees it.
 func (s *simulation) note(p *packet, where Where, list *[]*Hit) *Hit {
 	h := &Hit{Kind: p.kind.String(), PSN: p.wirePSN(), Pass: p.pass, Where: where, Time: stamp(s.now), Frame: p.frame, psn: p.psn}
+	if p.kind == kindCNP {
+		h.From = sideName(p.from)
+	}
 	*list = append(*list, h)
 	if where == BeforeTap {
 		p.hits = append(slices.Clip(p.hits), h)

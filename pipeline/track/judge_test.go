@@ -210,7 +210,11 @@ func judgeMarks(c *complaints, s *scenario.SessionTruth, side int, fl *flowFound
 	var ce, cnps uint64
 	for j, st := range s.Streams {
 		for _, h := range st.CE {
-			if h.Where == scenario.BeforeTap && h.Frame != 0 && (h.Kind == "request") == (j == side) {
+			sent := (h.Kind == "request") == (j == side)
+			if h.From != "" {
+				sent = h.From == sideName(side)
+			}
+			if h.Where == scenario.BeforeTap && h.Frame != 0 && sent {
 				ce++
 			}
 		}
