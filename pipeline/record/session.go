@@ -113,7 +113,8 @@ type Direction struct {
 
 	ECN          [4]uint64 // by decode.Packet.ECN
 	DSCP         []DSCPCount
-	CNPsReceived uint64 // CNPs that told this side to slow down
+	CNPsReceived uint64      // CNPs that told this side to slow down
+	Congestion   *Congestion // nil where none of its packets was marked and no CNP told it to slow down
 	ICRCBad      uint64
 	Truncated    uint64
 

@@ -176,7 +176,7 @@ func (se *session) receive(p *packet) {
 		se.receiveMAD(p)
 	case kindCNP:
 		if p.ecn == ecnCE {
-			se.counters(1 - p.from).ECNMarked++
+			se.counters(1-p.from).ECNMarked++
 		}
 		st.slowDown(p)
 	case kindRequest:

@@ -202,6 +202,9 @@ func session(f *flow, s *record.Session) {
 		}
 	} else {
 		s.BToA.CNPsReceived = f.cnps()
+		if f.cnps() > 0 {
+			s.BToA.Congestion = &record.Congestion{Marks: record.MarksHidden, Reaction: record.ReactionUnknown}
+		}
 		s.PathMTU = f.req.mtu
 	}
 	s.AckTimeout[0] = f.req.timeout
@@ -255,7 +258,7 @@ func distributions(d *record.Direction, f *flow) {
 		d.DSCP = append(d.DSCP, record.DSCPCount{DSCP: tos >> 2, Packets: packets})
 	})
 	if b := f.trouble; b != nil {
-		d.NakReaction = b.reaction
+		d.NakReaction, d.Congestion = b.reaction, congestionOf(f)
 	}
 	if l := f.lat; l != nil {
 		d.AckLatency = l.ack

@@ -131,6 +131,7 @@ type trouble struct {
 	icrcBad       uint64
 	errors        uint64
 	reaction      sketch.Histogram
+	congestion    *congestion // nil without marks and CNPs
 }
 
 // gap notes that a packet came behind others that were never seen until then,

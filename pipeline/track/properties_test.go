@@ -110,8 +110,15 @@ func TestTimeTies(t *testing.T) {
 		for i := range c.frames {
 			c.frames[i].Time -= c.frames[i].Time % int64(time.Microsecond)
 		}
-		same(t, "microseconds", seed, want, totals(c.analyse(t)), "First", "Last", "SilenceTime", "Silences", "RNRTime",
-			"AckLatency", "MessageLatency", "Latency", "NakReaction")
+		got := totals(c.analyse(t))
+		same(t, "microseconds", seed, want, got, "First", "Last", "SilenceTime", "Silences", "RNRTime",
+			"AckLatency", "MessageLatency", "Latency", "NakReaction", "Congestion")
+		for k, d := range got {
+			x, y := want[k].Congestion, d.Congestion
+			if (x == nil) != (y == nil) || x != nil && (x.DataMarked != y.DataMarked || x.AcksMarked != y.AcksMarked || x.CNPsMarked != y.CNPsMarked || x.CNPs != y.CNPs) {
+				t.Errorf("seed %d: microseconds: %s: %+v, before %+v", seed, k, y, x)
+			}
+		}
 	}
 }
 

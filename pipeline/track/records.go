@@ -14,6 +14,7 @@ import (
 // events were left out.
 func Records(cfg Config, trackers ...*Tracker) (sessions record.Sessions, events []record.Event, leftOut uint64) {
 	joinSources(trackers)
+	joinCNPs(trackers)
 	cfg.Notes.finish()
 	n := 0
 	for _, t := range trackers {
@@ -62,6 +63,12 @@ func (e *event) record() record.Event {
 		r.Session = e.conn.life.began.sessionName()
 	default:
 		r.Session = e.conn.id
+	}
+	switch d := e.detail.(type) {
+	case *record.CE:
+		r.Count = d.Packets
+	case *record.CNP:
+		r.Count = d.CNPs
 	}
 	return r
 }

@@ -42,6 +42,7 @@ type Tracker struct {
 	byConn      map[*cm.Conn]*connection
 	connections []*connection
 	sources     map[sourceKey]*udSource
+	cnpWays     map[cnpKey]*cnpWay
 	all         []*flow // nil where one was forgotten
 	free        []int32 // places in all
 	hand        int     // where makeRoom goes on
@@ -166,7 +167,7 @@ func (t *Tracker) process(f *flow, p *Packet) {
 	}
 	if isCNP(p.Opcode) {
 		if p.Copy == NoCopy && !p.Corrupt {
-			f.bad().cnps++
+			t.notify(f, p)
 		}
 		return
 	}
@@ -189,6 +190,9 @@ func (t *Tracker) process(f *flow, p *Packet) {
 		f.requests = true
 		t.ownStream(f)
 		if service == record.UC || service == record.UD {
+			if f.watched(p) {
+				t.mark(f, p, op)
+			}
 			t.unanswered(f, p, op)
 			return
 		}
@@ -196,8 +200,14 @@ func (t *Tracker) process(f *flow, p *Packet) {
 			t.process(g, p)
 			return
 		}
+		if f.watched(p) {
+			t.mark(f, p, op)
+		}
 		t.request(f, p, op)
 	case classResponse, classAck:
+		if f.watched(p) {
+			t.mark(f, p, op)
+		}
 		t.answer(f, f.peer, p, op)
 	case classOther:
 		if p.Corrupt && p.Copy == NoCopy {
