@@ -100,6 +100,14 @@ func eventText(s *record.Session, e *record.Event) string {
 		text = "wrong ICRC, " + psn(d.PSN) + " as the packet says"
 	case record.Undecided:
 		text = psn(d.PSN) + " out of order, late or lost can't be told: " + d.Why
+	case *record.CE:
+		return marksText(from, e, d)
+	case *record.CNP:
+		return cnpText(from, to, e, d)
+	case record.Slow:
+		text = slowText(from, &d)
+	case record.Recovered:
+		text = recoveredText(from, &d)
 	case record.ProtocolError:
 		text = "rule broken at " + psn(d.PSN) + ": " + d.Rule
 		if d.Got != "" || d.Want != "" {

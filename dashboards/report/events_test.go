@@ -19,6 +19,7 @@ import (
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/hwcounters"
 	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/sketch"
 )
 
 var update = flag.Bool("update", false, "write docs/events.md anew; read it before keeping it")
@@ -56,6 +57,10 @@ func full() []record.Detail {
 		record.Corrupt{PSN: 5},
 		record.Undecided{PSN: 5, Why: "no IP IDs"},
 		record.ProtocolError{Rule: "order", PSN: 5, Got: "a", Want: "b"},
+		&record.CE{PSN: 5, Lasted: ns, Packets: 2},
+		&record.CNP{Delay: &ns, Lasted: ns, CNPs: 2},
+		record.Slow{Took: ns, Share: 0.5, Rate: 1e9},
+		record.Recovered{Took: ns, Depth: 0.25},
 		&record.Pauses{Pauser: record.Pauser{PFC: true}, Priority: 3, Lasted: ns, Paused: ns, Longest: ns, Frames: 1, Quanta: 100},
 		&record.Storm{Pauser: record.Pauser{PFC: true}, Priorities: []record.StormPriority{{Priority: 3, Start: 1, End: 6001, Paused: ns, Frames: 1}}, Lasted: ns, Ended: true},
 	}
@@ -65,8 +70,21 @@ func bare() []record.Detail {
 	return []record.Detail{
 		record.Connect{}, record.Reject{}, record.Disconnect{}, record.NewSession{}, record.Closed{}, record.Failed{}, record.Nak{}, record.RNRNak{},
 		&record.Try{}, &record.Episode{}, record.Silence{}, record.RetryExhausted{}, record.CaptureLoss{}, record.Reorder{}, record.Duplicate{},
-		record.Corrupt{}, record.Undecided{}, record.ProtocolError{}, &record.Pauses{}, &record.Storm{},
+		record.Corrupt{}, record.Undecided{}, record.ProtocolError{}, &record.CE{}, &record.CNP{}, record.Slow{}, record.Recovered{},
+		&record.Pauses{}, &record.Storm{},
 	}
+}
+
+// congested is all that marks and CNPs can say.
+func congested() *record.Congestion {
+	x := &record.Congestion{
+		Marks: record.MarksSeen, DataMarked: 3, CNPs: 2, Unmarked: 1, Pacing: record.Pacing{Known: true, QP: true, Interval: 5000},
+		Reaction: record.ReactionSlowed, Slowed: 1, Recovered: 1, Depth: 0.25,
+	}
+	for _, h := range []*sketch.Histogram{&x.NPDelay, &x.MarkWait, &x.Spacing, &x.ToSlow, &x.ToRecover} {
+		h.Add(5000)
+	}
+	return x
 }
 
 // made is a report with sessions and events that no capture is needed for.
@@ -86,6 +104,7 @@ func made(events []record.Detail) *report.Report {
 	}
 	s.AToB = record.Direction{Packets: 9, First: 1000, Last: 9000, DSCP: []record.DSCPCount{{DSCP: 26, Packets: 9}}, SourcePort: 0xc001}
 	s.AToB.AckLatency.Add(5000)
+	s.AToB.Congestion = congested()
 	s.AToB.MessageLatency.Add(5000)
 	s.AToB.Latency[record.Write].Add(5000)
 	s.AToB.NakReaction.Add(5000)

@@ -120,6 +120,23 @@ func EventKinds() []EventKind {
 			{Key: "got", Text: "what came"},
 			{Key: "want", Text: "what the rule asks for"},
 		}},
+		{record.KindCE, "data packets are marked CE, once, or several times with less than 10 ms between; `stream` is the side that sent them", []EventField{
+			{Key: "psn", Text: "of the first"},
+			{Key: "lasted_ns", Text: "from the first to the last of them"},
+		}},
+		{record.KindCNP, "CNPs tell a side to slow down, once, or several times with less than 10 ms between; `stream` is the side that is told", []EventField{
+			{Key: "np_delay_ns", Text: "of the first, from the last marked packet before it; null where none was seen"},
+			{Key: "lasted_ns", Text: "from the first to the last of them"},
+		}},
+		{record.KindSlow, "a side sends slower after a CNP: the end of the first window of 32 data packets below 80 % of the rate before, which is the least of the last four windows; before the first CNP it may be that of all that the side had sent", []EventField{
+			{Key: "cnp_to_slow_ns", Text: "from the CNP, at most"},
+			{Key: "share", Text: "the rate of that window, of that before"},
+			{Key: "rate_bps", Text: "the rate before, in bits of packets a second"},
+		}},
+		{record.KindRecovered, "it is as fast again, or nearly: the end of the first window from 90 % of the rate before on", []EventField{
+			{Key: "slow_to_recover_ns", Text: "since it became slow"},
+			{Key: "depth", Text: "the lowest rate of a window meanwhile, of that before"},
+		}},
 		{record.KindPause, "PFC or PAUSE frames stopped traffic, once, or several times with less than a millisecond between; only where the speed of the link is known", append(pauser,
 			EventField{Key: "priority", Text: "0 to 7, with `pfc`", Optional: true},
 			EventField{Key: "lasted_ns", Text: "from the start of the first pause to the end of the last"},

@@ -180,6 +180,7 @@ func TestWrongReportsFail(t *testing.T) {
 	}
 	for _, way := range []string{"a_to_b", "b_to_a"} {
 		optional["sessions[]."+way+".source_port"] = true
+		optional["sessions[]."+way+".congestion"] = true
 		optional["sessions[]."+way+".message_latency_by_kind_ns"] = true
 	}
 	counts := []string{

@@ -81,8 +81,8 @@ func (e *sessionEncoder) session(s *record.Session) {
 	}
 	e.endpoint("a", &s.A, s.AckTimeout[0])
 	e.endpoint("b", &s.B, s.AckTimeout[1])
-	e.direction("a_to_b", s, &s.AToB)
-	e.direction("b_to_a", s, &s.BToA)
+	e.direction("a_to_b", s, &s.AToB, &s.BToA)
+	e.direction("b_to_a", s, &s.BToA, &s.AToB)
 	e.end()
 }
 
@@ -102,7 +102,7 @@ func (e *sessionEncoder) endpoint(key string, end *record.Endpoint, timeout int6
 
 // direction is what one side sent. Null is what can't be told because the
 // direction is not in the capture.
-func (e *sessionEncoder) direction(key string, s *record.Session, d *record.Direction) {
+func (e *sessionEncoder) direction(key string, s *record.Session, d, other *record.Direction) {
 	seen := seen(s, d)
 	figure := func(key string, v uint64) {
 		if seen {
@@ -170,6 +170,7 @@ func (e *sessionEncoder) direction(key string, s *record.Session, d *record.Dire
 	e.figures("ecn", figureOf{"not_ect", d.ECN[0]}, figureOf{"ect0", d.ECN[2]}, figureOf{"ect1", d.ECN[1]}, figureOf{"ce", d.ECN[3]})
 	e.dscp(d.DSCP)
 	e.uint("cnps_received", d.CNPsReceived)
+	e.congestion(d, other)
 	e.uint("icrc_bad", d.ICRCBad)
 	e.uint("truncated", d.Truncated)
 	e.uint("protocol_errors", d.ProtocolErrors)

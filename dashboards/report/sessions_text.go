@@ -212,6 +212,9 @@ func (t *text) sessions() {
 		if line = strings.TrimRight(line, " "); line != "" {
 			t.b.WriteString(line + "\n")
 		}
+		for _, text := range congestionTexts(s) {
+			t.b.WriteString(wrap("    ", "ECN: "+text, t.opt.Width))
+		}
 		t.sentences(s, events[s.ID], said)
 	}
 }

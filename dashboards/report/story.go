@@ -156,6 +156,9 @@ func (n *narrator) head() {
 	if h := latency(s); h.Count > 0 {
 		n.row("ACK latency", "median "+duration(h.Quantile(0.5))+", 99th percentile "+duration(h.Quantile(0.99))+", longest "+duration(h.Max))
 	}
+	for _, text := range congestionTexts(s) {
+		n.row("ECN", text)
+	}
 	var more []string
 	if s.PathMTU > 0 {
 		more = append(more, "path MTU "+count(uint64(s.PathMTU)))

@@ -224,6 +224,8 @@ func alike(e *record.Event) string {
 		if d.Cause == record.CauseTimeout {
 			return "timeout" + stream
 		}
+	case *record.CE, *record.CNP:
+		return "ecn" + stream
 	case record.Reorder, record.Undecided, record.Duplicate, record.Corrupt, record.CaptureLoss, record.Silence, record.ProtocolError:
 		return string(e.Detail.Kind()) + stream
 	}
@@ -234,7 +236,7 @@ func alike(e *record.Event) string {
 func (n *narrator) tellRun(i, run int) {
 	s := n.Session
 	events := n.Events[i : i+run]
-	var rnr, tries, others uint64
+	var rnr, tries, marks, cnps, others uint64
 	var resent uint64
 	var sum pipeline.Traffic
 	var episodes []*record.Event
@@ -242,6 +244,10 @@ func (n *narrator) tellRun(i, run int) {
 		switch d := events[j].Detail.(type) {
 		case record.RNRNak:
 			rnr += max(events[j].Count, 1)
+		case *record.CE:
+			marks += events[j].Count
+		case *record.CNP:
+			cnps += events[j].Count
 		case *record.Try:
 			tries++
 			resent += d.Resent.Packets
@@ -270,6 +276,12 @@ func (n *narrator) tellRun(i, run int) {
 			t = "once it went back"
 		}
 		parts = append(parts, t+" and sent "+plural(resent, "packet")+" again")
+	}
+	if marks > 0 {
+		parts = append(parts, plural(marks, "mark")+" in all")
+	}
+	if cnps > 0 {
+		parts = append(parts, plural(cnps, "CNP")+" in all")
 	}
 	if others > 0 {
 		parts = append(parts, count(others)+" of these in all")
