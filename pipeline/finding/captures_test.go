@@ -116,11 +116,11 @@ func TestPublic(t *testing.T) {
 	dir := filepath.Join(capturetest.NeedShared(t), "public")
 	for file, want := range map[string][]string{
 		"jorbo-fpga-network-stack/rocev2_hls_write_read_rawip.pcap": {"icrc-not-computed", "one-sided"},
-		"Cerebras-libtins/rocev2_test_expected_packets.pcap":        {"icrc-not-computed", "one-sided"},
+		"Cerebras-libtins/rocev2_test_expected_packets.pcap":        {"icrc-not-computed", "one-sided", "congested"},
 		"hwipl-smc-llc/smc_r_llc_rocev1.pcap":                       {"go-back-n", "icrc-not-computed", "one-sided"},
 		"oferby-proxy/roce.pcap":                                    {"silence"},
 		"datenlord-open-rdma-driver/responser_test_vectors.pcap":    {"one-sided"},
-		"secdev-scapy/roce_uts_hexdumps.pcap":                       {"one-sided"},
+		"secdev-scapy/roce_uts_hexdumps.pcap":                       {"one-sided", "cnp-without-ce"},
 		"srinivaskoritala-rdma-softroce-demo/infiniband.pcap":       {"uc-ud-missing"},
 		"montybeatnik-rdma-roce-lab/test.pcap":                      {},
 		"the-tcpdump-group-tcpdump/ipoib.pcap":                      {"no-roce"},

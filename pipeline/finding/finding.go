@@ -78,6 +78,10 @@ var rules = [...]rule{
 	undecided,
 	oneSided,
 	unpaired,
+	cnpMarked,
+	congested,
+	ecnNoReaction,
+	cnpWithoutCE,
 	pauseSpeedUnknown,
 	cnpReserved,
 }
@@ -86,6 +90,7 @@ var rules = [...]rule{
 var sessionRules = [...]rule{
 	sampledCapture, retryExhausted, rnrExhausted, remoteError, lostBeforeTap, lostAfterTap, goBackN, ackTimeout, rnrStall, answerLost, missing,
 	silence, refused, unansweredConnect, unanswered, protocolError, selectiveRepeat, reordering, captureLoss, undecided, oneSided, unpaired,
+	cnpMarked, congested, ecnNoReaction, cnpWithoutCE,
 }
 
 // Find is all findings, the worst first, in an order that depends on f alone.

@@ -1,0 +1,38 @@
+package finding
+
+import "github.com/rocelens/rocelens/pipeline/record"
+
+// congestionCodes are those of findings from ECN marks and CNPs.
+func congestionCodes() []Code {
+	info := []record.Severity{record.Info}
+	return []Code{
+		{
+			Code: "cnp-ce-marked", Severities: []record.Severity{record.Info, record.Warning},
+			Summary:  "CNPs that met congestion themselves",
+			Meaning:  "CNPs have CE in their IP header: they waited in a queue beyond the threshold for marking. As a warning: at least 8, and one in a hundred of the CNPs of these streams.",
+			Check:    "The class of the CNPs: one of their own, with strict priority and without marking; usual is DSCP 48.",
+			Evidence: "`marked`, `cnps`, " + streamsWith("`marked`, `cnps`"),
+		},
+		{
+			Code: "cnp-without-ce", Severities: info,
+			Summary:  "CNPs, and no marks that they could be for",
+			Meaning:  "No data packet of the sender that is told was marked since the CNP before, nor within a millisecond. That is usual where the tap is ahead of the queue that marks, as next to the sender. CNPs for QPs whose data is not in the capture, or was not matched with them, are among them. Not where the capture is a sample.",
+			Check:    "Nothing, where the tap is near the senders. Capture next to the receivers to see how long a mark takes to become a CNP.",
+			Evidence: "`cnps`, `no_data` (those for QPs without data), " + streamsWith("`cnps_without_mark`, `cnps`, `marks` as in the report"),
+		},
+		{
+			Code: "congested", Severities: info,
+			Summary:  "data that met congestion",
+			Meaning:  "Requests or READ responses have CE in their IP header or GRH. The mark is set ahead of the tap, so the congestion is there. The receiver with most of the marks is named, and the share is of the data of those streams that have marks.",
+			Check:    "The ECN counters and queue lengths of the switches on the way, from the port towards the receiver on back; who sends to that receiver at the same time.",
+			Evidence: "`marked`, `share`, `receivers` (the most marked: `addr`, `marked`, `streams`, `senders`), `receivers_marked`, " + streamsWith("`marked`, `share`"),
+		},
+		{
+			Code: "ecn-no-reaction", Severities: info,
+			Summary:  "marks, and no CNP",
+			Meaning:  "At least 8 data packets of a stream are marked CE, packets of the receiver for the sender are in the capture, and no CNP is. It is no fault by itself: DCQCN can be off, Soft-RoCE has none, other ways to control congestion need no CNPs, and CNPs can take another way. Not where the capture is a sample.",
+			Check:    "Where DCQCN should be on: the receiver's np_ecn_marked_roce_packets and np_cnp_sent, and whether it is enabled for the priority.",
+			Evidence: "`marked`, `others_told` (whether other senders get CNPs), " + streamsWith("`marked`, `share`"),
+		},
+	}
+}
