@@ -21,7 +21,6 @@ func (e *sessionEncoder) congestion(d, other *record.Direction) {
 		}
 	}
 	hidden := x.Marks == record.MarksHidden
-	told := x.Reaction != record.NoCNP
 	rated := x.Reaction == record.ReactionNone || x.Reaction == record.ReactionSlowed
 	e.object("congestion")
 	e.string("marks", x.Marks.String())
@@ -29,7 +28,7 @@ func (e *sessionEncoder) congestion(d, other *record.Direction) {
 	figure("acks_marked", x.AcksMarked, !hidden)
 	figure("cnps_marked", x.CNPsMarked, !hidden)
 	figure("cnps", d.CNPsReceived, other.Packets > 0)
-	figure("cnps_without_mark", x.Unmarked, told && x.Marks == record.MarksSeen)
+	figure("cnps_without_mark", x.Unmarked, x.CNPs > 0 && x.Marks == record.MarksSeen)
 	e.latency("np_delay_ns", &x.NPDelay)
 	e.latency("mark_wait_ns", &x.MarkWait)
 	e.latency("cnp_spacing_ns", &x.Spacing)

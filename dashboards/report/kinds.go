@@ -128,7 +128,7 @@ func EventKinds() []EventKind {
 			{Key: "np_delay_ns", Text: "of the first, from the last marked packet before it; null where none was seen"},
 			{Key: "lasted_ns", Text: "from the first to the last of them"},
 		}},
-		{record.KindSlow, "a side sends slower after a CNP: the end of the first window of 32 data packets below 80 % of the rate before, which is the least of the last four windows; before the first CNP it may be that of all that the side had sent", []EventField{
+		{record.KindSlow, "a side sends slower after a CNP: the end of the first of two windows of 32 data packets below 80 % of the rate before, which is the least of the last four windows; before the first CNP it may be that of all that the side had sent", []EventField{
 			{Key: "cnp_to_slow_ns", Text: "from the CNP, at most"},
 			{Key: "share", Text: "the rate of that window, of that before"},
 			{Key: "rate_bps", Text: "the rate before, in bits of packets a second"},

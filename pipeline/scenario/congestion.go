@@ -67,6 +67,9 @@ func (st *stream) slowDown(p *packet) {
 	q := st.sess.qps[side]
 	q.slow++
 	st.sess.counters(side).CNPHandled++
+	if st.sess.spec.Requester.IgnoreCNP {
+		return
+	}
 	q.share = max(leastShare, q.share/2)
 	st.rate(q.share, "cnp")
 	st.speedUp(q, q.slow)

@@ -176,6 +176,8 @@ type Requester struct {
 	// SkipAcked leaves out packets that were acknowledged after the step back.
 	// Without it only a jump to the very maximum is made.
 	SkipAcked bool
+	// IgnoreCNP goes on at its rate, as Soft-RoCE does.
+	IgnoreCNP bool
 }
 
 // NoRetry is a retry count of none.

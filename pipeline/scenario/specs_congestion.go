@@ -43,6 +43,9 @@ func congestionScenarios() []Scenario {
 		{Name: "cnp_slow_application", About: "messages of one packet, one after the other: nothing tells how fast the sender may be", spec: func(o Options) *Spec {
 			return specOf(o, Work{Messages: times(400, Message{Write, kib}), Depth: 1, Every: 2 * us}, marksFor(BeforeTap, Requests, 100, 600))
 		}},
+		{Name: "cnp_ignored", About: "marks and CNPs, and a sender that does not mind them", spec: func(o Options) *Spec {
+			return with(specOf(o, long(), marksFor(BeforeTap, Requests, 20, 220)), func(s *Spec) { s.first().Requester.IgnoreCNP = true })
+		}},
 		{Name: "ce_no_cnp", About: "packets marked, and a receiver that sends no CNP", spec: func(o Options) *Spec {
 			return with(specOf(o, long(), marks(BeforeTap, Requests)), func(s *Spec) { s.first().Responder.NoCNP = true })
 		}},

@@ -19,10 +19,13 @@ const (
 	// patience is for how many windows after a CNP the sender may become slow.
 	// After half of them the next CNP begins anew.
 	patience = 8
-	// slowReach is how long after a CNP, in nanoseconds, a sender becomes slow
-	// for it, if it does. Of one that takes longer to send a window nothing can
-	// be told.
-	slowReach = 10_000_000
+	// minReach and windowReach, in nanoseconds and in windows at the rate
+	// before, are how long after a CNP a sender becomes slow for it, if it does,
+	// and maxReach is the most. Of one that takes longer to send a window nothing
+	// can be told.
+	minReach    = 1_000_000
+	windowReach = 16
+	maxReach    = 10_000_000
 	// cnpReach is how long after a mark, in nanoseconds, another CNP may come
 	// for it than the first: several are under way at once where the receiver
 	// does not pace them.
@@ -38,70 +41,72 @@ const ceMark = 3
 // it from its first mark or CNP on.
 type congestion struct {
 	data, acks, cnps uint64 // of the flow's packets that are marked
-
-	// CNPs to the flow's sender.
-	told     uint64
-	unmarked uint64 // of them, those without a mark that they could be for
-	first    int64  // mark since the last CNP, with since
-	last     int64  // mark, with data > 0
-	ack      int64  // last mark of an acknowledgement, with acks > 0
-	since    bool
-	cnp      int64 // the last, with told > 0
-
-	delay, wait, spacing sketch.Histogram
-	way                  *cnpWay // nil beyond the bound on them
-	marks                *record.CE
-	run                  *record.CNP
-	runEnd               int64 // time of the last CNP of run
-
-	pace pace
+	first            int64  // mark since the last CNP, with since
+	last             int64  // mark, with data > 0
+	ack              int64  // last mark of an acknowledgement, with acks > 0
+	since            bool
+	marks            *record.CE
+	pace             pace
+	told             *told // nil without a CNP to the flow's sender
 }
 
-// pace is the rate at which a flow's sender sends data, and what CNPs make of
-// it.
+// pace is the rate at which a flow's sender sends data.
 type pace struct {
-	begun   bool
-	state   paceState
-	kept    uint8 // of recent
-	windows uint8 // since the CNP that is waited for
-	last    int64 // time of the last data packet
+	kept uint8  // of recent
+	size uint32 // of the last data packet, bytes, 0 where there was none
 	// The window under way: packets, and the bytes and the time between them.
 	packets uint32
 	bytes   uint64
 	busy    int64
+	window  uint64                 // bytes of the last window that is complete
+	last    int64                  // time of the last data packet
+	recent  [recentWindows]float64 // bytes a nanosecond
+}
 
-	recent      [recentWindows]float64 // bytes a nanosecond
+// told are the CNPs to a flow's sender, and what it makes of them.
+type told struct {
+	count    uint64
+	unmarked uint64 // of them, those without a mark that they could be for
+	last     int64
+
+	delay, wait, spacing sketch.Histogram
+	way                  *cnpWay // nil beyond the bound on them
+	run                  *record.CNP
+
+	state       toldState
+	guessed     bool  // before is of all that the sender sent before
+	windows     uint8 // since the CNP that is waited for
 	before, low float64
-	from        int64 // the CNP, or since when it is slow
-
-	guessed bool // before is of all that the sender sent before
+	from        int64    // the CNP, or since when it is slow
+	doubt       frameRef // the end of a slow window, before another confirms it
+	share       float64  // its rate, of that before; 0 without one
 
 	judged            uint64 // CNPs that could be held against the rate
 	slowed, recovered uint64
-	toSlow, toRecover sketch.Histogram
 	depth             float64
+	toSlow, toRecover sketch.Histogram
 }
 
-type paceState uint8
+type toldState uint8
 
 const (
-	paceUsual paceState = iota
-	paceTold
-	paceSlow
+	stateUsual toldState = iota
+	stateTold            // and nothing has shown yet
+	stateSlow
 )
 
 // congested is f's congestion, new where it has none.
 func (f *flow) congested() *congestion {
-	b := f.bad()
-	if b.congestion == nil {
-		b.congestion = new(congestion)
+	m := f.extra()
+	if m.congestion == nil {
+		m.congestion = new(congestion)
 	}
-	return b.congestion
+	return m.congestion
 }
 
 // watched says whether p, of f, has anything to do with congestion.
 func (f *flow) watched(p *Packet) bool {
-	return (p.TOS&ceMark == ceMark || f.trouble != nil && f.trouble.congestion != nil) && p.Copy == NoCopy && !p.Corrupt
+	return (p.TOS&ceMark == ceMark || f.more != nil && f.more.congestion != nil) && p.Copy == NoCopy && !p.Corrupt
 }
 
 // mark follows a packet of f that is no CNP.
@@ -123,7 +128,9 @@ func (t *Tracker) mark(f *flow, p *Packet, op *operation) {
 			c.first, c.since = p.Time, true
 		}
 	}
-	t.follow(f, &c.pace, p, op)
+	if rate := c.pace.next(f, p, op); rate > 0 {
+		t.judge(f, c, p, rate)
+	}
 }
 
 // markRun notes a mark as an event, or as one more of the last.
@@ -151,123 +158,141 @@ func (t *Tracker) notify(g *flow, p *Packet) {
 		return
 	}
 	c := f.congested()
-	c.way = way
+	if c.told == nil {
+		c.told = new(told)
+	}
+	n := c.told
+	n.way = way
 	var delay *int64
 	switch {
 	case c.data > 0 && (c.since || p.Time-c.last <= cnpReach):
 		d := p.Time - c.last
 		delay = &d
-		c.delay.Add(d)
+		n.delay.Add(d)
 		if c.since {
-			c.wait.Add(p.Time - c.first)
+			n.wait.Add(p.Time - c.first)
 			way.waited(p.Time - c.first)
 		}
-	case c.acks > 0 && (c.told == 0 || c.ack >= c.cnp):
+	case c.acks > 0 && (n.count == 0 || c.ack >= n.last):
 	default:
-		c.unmarked++
+		n.unmarked++
 	}
-	if c.told > 0 {
-		c.spacing.Add(p.Time - c.cnp)
+	if n.count > 0 {
+		n.spacing.Add(p.Time - n.last)
 	}
-	c.told++
-	c.since, c.cnp = false, p.Time
-	if r := c.run; r != nil && p.Time-c.runEnd <= runPause {
+	if r := n.run; r != nil && p.Time-n.last <= runPause {
 		r.CNPs++
 		r.Lasted = p.Time - r.Began
 	} else {
-		c.run = &record.CNP{Delay: delay, CNPs: 1, Began: p.Time}
-		t.emit(f, p, c.run)
+		n.run = &record.CNP{Delay: delay, CNPs: 1, Began: p.Time}
+		t.emit(f, p, n.run)
 	}
-	c.runEnd = p.Time
-	c.pace.told(f, p.Time)
+	n.count++
+	c.since, n.last = false, p.Time
+	c.await(f, p.Time)
 }
 
-// told notes a CNP to f's sender. The rate before is that of the windows
-// before; where there was none it is what was sent since f's first packet, which
-// may be less than the sender's rate: to be below it says that it became slow,
-// and not to be says nothing.
-func (r *pace) told(f *flow, now int64) {
-	if r.state == paceSlow || r.state == paceTold && r.windows < patience/2 || !f.paced() {
+// await waits for what f's sender makes of a CNP. The rate before is that of
+// the windows before; where there was none it is what was sent since f's first
+// packet, which may be less than the sender's rate: to be below it says that it
+// became slow, and not to be says nothing.
+func (c *congestion) await(f *flow, now int64) {
+	n, r := c.told, &c.pace
+	if n.state == stateSlow || n.state == stateTold && (n.windows < patience/2 || n.share > 0) || !f.paced() {
 		return
 	}
-	if r.guessed = r.kept == 0; r.guessed {
+	if n.guessed = r.kept == 0; n.guessed {
 		took := f.last.time - f.first.time
 		if f.packets-f.acks < windowPackets || took <= 0 {
 			return
 		}
-		r.before = float64(f.bytes) / float64(took)
+		n.before = float64(f.bytes) / float64(took)
 	} else {
-		r.before = r.recent[0]
+		n.before = r.recent[0]
 		for _, v := range r.recent[1:r.kept] {
-			r.before = min(r.before, v)
+			n.before = min(n.before, v)
 		}
-		r.judged++
+		n.judged++
 	}
-	r.state, r.from, r.windows = paceTold, now, 0
+	n.state, n.from, n.windows, n.share = stateTold, now, 0, 0
 	r.packets, r.bytes, r.busy = 0, 0, 0
 }
 
-// follow takes a data packet of f into its rate. The time before it does not
-// count where the sender had nothing to send, or went back.
-func (t *Tracker) follow(f *flow, r *pace, p *Packet, op *operation) {
+// next takes a data packet of f into its rate, and returns that of the window
+// which it ends, else 0. The time before it does not count where the sender had
+// nothing to send, or went back.
+func (r *pace) next(f *flow, p *Packet, op *operation) float64 {
 	if !f.paced() {
-		return
+		return 0
 	}
 	gap := p.Time - r.last
-	counts := r.begun && gap >= 0 && !f.idleBefore(r.last, p, op)
-	r.begun, r.last = true, p.Time
+	size := r.size // after which the sender waits
+	counts := size > 0 && gap >= 0 && !f.held(p, op)
+	r.size, r.last = p.WireLen, p.Time
 	if !counts {
-		return
+		return 0
 	}
 	r.packets++
-	r.bytes += uint64(p.WireLen)
+	r.bytes += uint64(size)
 	r.busy += gap
 	if r.packets < windowPackets || r.busy == 0 {
-		return
+		return 0
 	}
 	rate := float64(r.bytes) / float64(r.busy)
+	r.window = r.bytes
 	r.packets, r.bytes, r.busy = 0, 0, 0
-	switch r.state {
-	case paceUsual:
+	return rate
+}
+
+// judge holds the rate of a window, which p ended, against that before the CNP.
+func (t *Tracker) judge(f *flow, c *congestion, p *Packet, rate float64) {
+	n, r := c.told, &c.pace
+	switch {
+	case n == nil || n.state == stateUsual:
 		r.keep(rate)
-	case paceTold:
-		if p.Time-r.from > slowReach {
-			r.state = paceUsual
-			if r.windows == 0 && !r.guessed {
-				r.judged--
-			}
-			r.keep(rate)
+	case n.state == stateSlow:
+		n.low = min(n.low, rate)
+		n.deepen()
+		if rate < backShare*n.before {
 			return
 		}
-		if rate >= slowShare*r.before {
-			if r.windows++; r.windows == patience {
-				r.state = paceUsual
-			}
-			r.keep(rate)
-			return
-		}
-		r.slowed++
-		if r.guessed {
-			r.judged++
-		}
-		took := p.Time - r.from
-		r.toSlow.Add(took)
-		r.state, r.low, r.from = paceSlow, rate, p.Time
-		r.deepen()
-		t.emit(f, p, record.Slow{Took: took, Share: rate / r.before, Rate: 8e9 * r.before})
-	case paceSlow:
-		r.low = min(r.low, rate)
-		r.deepen()
-		if rate < backShare*r.before {
-			return
-		}
-		r.recovered++
-		took := p.Time - r.from
-		r.toRecover.Add(took)
-		t.emit(f, p, record.Recovered{Took: took, Depth: r.low / r.before})
-		r.state, r.kept = paceUsual, 0
+		n.recovered++
+		took := p.Time - n.from
+		n.toRecover.Add(took)
+		t.emit(f, p, record.Recovered{Took: took, Depth: n.low / n.before})
+		n.state, r.kept = stateUsual, 0
 		r.keep(rate)
+	case n.share == 0 && p.Time-n.from > n.reach(r.window):
+		n.state = stateUsual
+		if n.windows == 0 && !n.guessed {
+			n.judged--
+		}
+		r.keep(rate)
+	case rate >= slowShare*n.before:
+		n.share = 0
+		if n.windows++; n.windows == patience {
+			n.state = stateUsual
+		}
+		r.keep(rate)
+	case n.share == 0: // one slow window may be chance
+		n.share, n.doubt = rate/n.before, refOf(p)
+	default:
+		n.slowed++
+		if n.guessed {
+			n.judged++
+		}
+		took := n.doubt.time - n.from
+		n.toSlow.Add(took)
+		n.state, n.low, n.from = stateSlow, min(rate, n.share*n.before), n.doubt.time
+		n.deepen()
+		t.emitAt(f, n.doubt.ref(), record.Slow{Took: took, Share: n.share, Rate: 8e9 * n.before})
 	}
+}
+
+// reach is how long after a CNP a sender that sends windows of so many bytes
+// becomes slow for it.
+func (n *told) reach(window uint64) int64 {
+	return int64(min(minReach+windowReach*float64(window)/n.before, maxReach))
 }
 
 // keep keeps a rate.
@@ -277,9 +302,9 @@ func (r *pace) keep(rate float64) {
 	r.kept = min(r.kept+1, recentWindows)
 }
 
-func (r *pace) deepen() {
-	if share := r.low / r.before; r.depth == 0 || share < r.depth {
-		r.depth = share
+func (n *told) deepen() {
+	if share := n.low / n.before; n.depth == 0 || share < n.depth {
+		n.depth = share
 	}
 }
 
@@ -289,17 +314,20 @@ func (f *flow) paced() bool {
 	return f.peer != nil && (f.service == record.RC || f.service == record.XRC)
 }
 
-// idleBefore says that the time before p, since the data packet before, is none
-// in which f's sender kept to a rate.
-func (f *flow) idleBefore(last int64, p *Packet, op *operation) bool {
-	if op.class == classResponse {
-		return op.begins() && f.peer.req.last >= last // it was asked for only now
-	}
-	s := f.req
-	if !s.begun || p.PSN != s.pos {
+// held says that the time before p, since the data packet before, need not be
+// that which f's sender keeps between packets: it may have had nothing to send,
+// or waited for the answer that came, or packets are missing between the two. Within a
+// message it has something to send.
+func (f *flow) held(p *Packet, op *operation) bool {
+	if op.begins() {
 		return true
 	}
-	return op.begins() && (!s.heard || s.hasAcked && psnDiff(s.acked, s.pos) >= 0)
+	if op.class == classResponse {
+		r := f.peer.req.resp
+		return r == nil || p.PSN != r.pos
+	}
+	s := f.req
+	return !s.begun || p.PSN != s.pos || s.lastAnswer >= s.last
 }
 
 // cnpKey is who sends CNPs to whom.

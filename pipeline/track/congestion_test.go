@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/scenario"
 	"github.com/rocelens/rocelens/pipeline/sketch"
@@ -301,5 +302,52 @@ func TestMarksCopiedOrCorrupt(t *testing.T) {
 	c.frames[frame-1].Data[100] ^= 1 // payload: the ICRC no longer fits
 	if x := c.analyse(t).Sessions.At(0).AToB.Congestion; x.DataMarked != want.data-1 {
 		t.Errorf("one of %d marked packets is corrupt: %d marks", want.data, x.DataMarked)
+	}
+}
+
+// TestCNPsBeforePairing: CNPs that come before it is known whose they are say
+// nothing of marks and rates.
+func TestCNPsBeforePairing(t *testing.T) {
+	c := simulate(t, scenarioNamed(t, "cnp_one_way"), 1)
+	for s := range c.only(func(i int, _ *capture.Frame) bool { return uint64(i+1) == c.truth.Sessions[0].Streams[0].CNPs[0].Frame }).analyse(t).Sessions.All() {
+		x := s.BToA.Congestion
+		if s.BToA.CNPsReceived != 1 || x == nil || x.Marks != record.MarksHidden || x.Reaction != record.ReactionUnknown || x.CNPs != 0 {
+			t.Errorf("a lone CNP: %d, %+v", s.BToA.CNPsReceived, x)
+		}
+	}
+}
+
+// TestIgnored: of a sender that does not mind CNPs nobody says that it slowed
+// down. Its port is its own: two that share one slow each other down. Where
+// requests and responses go both ways and are lost at the same time, chance may
+// look so, in one of a hundred directions at most.
+func TestIgnored(t *testing.T) {
+	said, told := 0, 0
+	check := func(name string, c *simulated) {
+		for s := range c.analyse(t).Sessions.All() {
+			for _, d := range []*record.Direction{&s.AToB, &s.BToA} {
+				if x := d.Congestion; x != nil && x.CNPs > 0 {
+					if told++; x.Reaction == record.ReactionSlowed {
+						said++
+						t.Logf("%s: %s: %d times slow after %d CNPs, to %.2f", name, s.ID, x.Slowed, x.CNPs, x.Depth)
+					}
+				}
+			}
+		}
+	}
+	for seed := range uint64(20) {
+		check("cnp_ignored", simulate(t, scenarioNamed(t, "cnp_ignored"), seed))
+	}
+	for seed := range uint64(2 * propertySeeds) {
+		spec := randomSpec(seed)
+		for i := range spec.Sessions {
+			s := &spec.Sessions[i]
+			s.Requester.IgnoreCNP = true
+			s.A.Host, s.B.Host = 2*i, 2*i+1
+		}
+		check(fmt.Sprint("random ", seed), simulateSpec(t, spec))
+	}
+	if 100*said > told || told < 200 {
+		t.Errorf("of %d directions that get CNPs %d slow down, it is said", told, said)
 	}
 }

@@ -202,9 +202,6 @@ func session(f *flow, s *record.Session) {
 		}
 	} else {
 		s.BToA.CNPsReceived = f.cnps()
-		if f.cnps() > 0 {
-			s.BToA.Congestion = &record.Congestion{Marks: record.MarksHidden, Reaction: record.ReactionUnknown}
-		}
 		s.PathMTU = f.req.mtu
 	}
 	s.AckTimeout[0] = f.req.timeout
@@ -234,6 +231,8 @@ func details(f *flow, s *record.Session) {
 	if f.peer != nil {
 		distributions(&s.BToA, f.peer)
 	}
+	unmatched(&s.AToB)
+	unmatched(&s.BToA)
 	s.Vantage = vantage(f)
 	if s.Vantage == record.VantageUnknown {
 		switch vantage(f.peer) {
@@ -257,8 +256,9 @@ func distributions(d *record.Direction, f *flow) {
 		}
 		d.DSCP = append(d.DSCP, record.DSCPCount{DSCP: tos >> 2, Packets: packets})
 	})
+	d.Congestion = congestionOf(f)
 	if b := f.trouble; b != nil {
-		d.NakReaction, d.Congestion = b.reaction, congestionOf(f)
+		d.NakReaction = b.reaction
 	}
 	if l := f.lat; l != nil {
 		d.AckLatency = l.ack

@@ -69,6 +69,7 @@ type more struct {
 	tos         []tosCount // other than that of the first packet
 	portChanges uint64
 	source      *udSource
+	congestion  *congestion // nil without marks and CNPs
 }
 
 // tosCount counts packets with a type of service.
@@ -131,7 +132,6 @@ type trouble struct {
 	icrcBad       uint64
 	errors        uint64
 	reaction      sketch.Histogram
-	congestion    *congestion // nil without marks and CNPs
 }
 
 // gap notes that a packet came behind others that were never seen until then,

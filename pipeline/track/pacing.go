@@ -67,15 +67,15 @@ func joinCNPs(trackers []*Tracker) {
 }
 
 // pacing is how the CNPs for a flow are paced, as far as they tell.
-func (c *congestion) pacing() (p record.Pacing) {
-	w := c.way
-	if w == nil || w.sender == nil || w.sender.spacing.Count < minSpacings || c.wait.Count == 0 {
+func (n *told) pacing() (p record.Pacing) {
+	w := n.way
+	if w == nil || w.sender == nil || w.sender.spacing.Count < minSpacings || n.wait.Count == 0 {
 		return p
 	}
 	p.Known = true
 	usual := int64(math.MaxInt64)
-	if c.spacing.Count >= minSpacings {
-		usual = c.spacing.Quantile(0.5)
+	if n.spacing.Count >= minSpacings {
+		usual = n.spacing.Quantile(0.5)
 	}
 	others := w.count-w.most >= minSpacings                  // QPs
 	elsewhere := w.sender.count-w.sender.most >= minSpacings // addresses
@@ -87,10 +87,10 @@ func (c *congestion) pacing() (p record.Pacing) {
 	case paced(&w.spacing, &w.wait, usual):
 		p.Destination, p.Interval = true, w.spacing.Quantile(0.02)
 		p.QP = !others
-	case paced(&c.spacing, &c.wait, usual):
-		p.QP, p.Interval = true, c.spacing.Quantile(0.02)
+	case paced(&n.spacing, &n.wait, usual):
+		p.QP, p.Interval = true, n.spacing.Quantile(0.02)
 	default:
-		p.Known = c.spacing.Count >= minSpacings && c.wait.Count >= minSpacings
+		p.Known = n.spacing.Count >= minSpacings && n.wait.Count >= minSpacings
 	}
 	return p
 }
@@ -98,27 +98,43 @@ func (c *congestion) pacing() (p record.Pacing) {
 // congestionOf is what marks and CNPs say of what f's sender sent, nil where
 // there were none.
 func congestionOf(f *flow) *record.Congestion {
-	if f == nil || f.trouble == nil || f.trouble.congestion == nil {
+	if f == nil || f.more == nil || f.more.congestion == nil {
 		return nil
 	}
-	c := f.trouble.congestion
-	r := &c.pace
-	x := &record.Congestion{
-		DataMarked: c.data, AcksMarked: c.acks, CNPsMarked: c.cnps, CNPs: c.told, Unmarked: c.unmarked,
-		NPDelay: c.delay, MarkWait: c.wait, Spacing: c.spacing, Pacing: c.pacing(),
-		Slowed: r.slowed, Recovered: r.recovered, Depth: r.depth, ToSlow: r.toSlow, ToRecover: r.toRecover,
-	}
+	c := f.more.congestion
+	x := &record.Congestion{DataMarked: c.data, AcksMarked: c.acks, CNPsMarked: c.cnps}
 	if c.data+c.acks > 0 {
 		x.Marks = record.MarksSeen
 	}
+	n := c.told
+	if n == nil {
+		return x
+	}
+	x.CNPs, x.Unmarked, x.NPDelay, x.MarkWait, x.Spacing, x.Pacing = n.count, n.unmarked, n.delay, n.wait, n.spacing, n.pacing()
+	x.Slowed, x.Recovered, x.Depth, x.ToSlow, x.ToRecover = n.slowed, n.recovered, n.depth, n.toSlow, n.toRecover
 	switch {
-	case c.told == 0:
-	case r.judged == 0:
+	case n.judged == 0:
 		x.Reaction = record.ReactionUnknown
-	case r.slowed == 0:
+	case n.slowed == 0:
 		x.Reaction = record.ReactionNone
 	default:
 		x.Reaction = record.ReactionSlowed
 	}
 	return x
+}
+
+// quiet says that f has neither marks nor CNPs.
+func (f *flow) quiet() bool { return f.more == nil || f.more.congestion == nil }
+
+// unmatched says of CNPs that could not be held against what they are about
+// that nothing is known of that: the data is not in the capture, or the CNPs
+// came before it was known whose they are.
+func unmatched(d *record.Direction) {
+	switch x := d.Congestion; {
+	case d.CNPsReceived == 0:
+	case x == nil:
+		d.Congestion = &record.Congestion{Marks: record.MarksHidden, Reaction: record.ReactionUnknown}
+	case x.CNPs == 0:
+		x.Reaction = record.ReactionUnknown
+	}
 }

@@ -189,5 +189,5 @@ func (r sessionRow) figures(s *record.Session) {
 func (r sessionRow) plain() bool {
 	f := r.f
 	return f != nil && f.peer != nil && f.trouble == nil && f.peer.trouble == nil && (f.req.heard || f.peer.req.heard) &&
-		f.life.conn == nil && f.life.state == record.StateOpen && f.life.incarnation == 1
+		f.quiet() && f.peer.quiet() && f.life.conn == nil && f.life.state == record.StateOpen && f.life.incarnation == 1
 }
