@@ -87,7 +87,7 @@ func congestionText(d, other *record.Direction, from, to string) string {
 		parts = append(parts, share(x.DataMarked, max(data, x.DataMarked))+" of the data of "+from+" marked")
 	case x.Marks == record.MarksHidden:
 		parts = append(parts, "what "+from+" sent is not in this capture, or was not matched")
-	case d.CNPsReceived > 0:
+	case d.CNPsReceived > 0 && x.AcksMarked == 0:
 		parts = append(parts, "no mark on the data of "+from+" here (marks set behind this tap do not show)")
 	}
 	if x.AcksMarked > 0 {
