@@ -9,7 +9,7 @@ import (
 )
 
 // Counters are the totals over a set of packets. It is a plain value of some
-// 80 kilobytes, without pointers: the zero value is ready, and two of them
+// 110 kilobytes, without pointers: the zero value is ready, and two of them
 // merge into what one would have counted, in whatever order.
 type Counters struct {
 	Packets uint64
@@ -26,6 +26,8 @@ type Counters struct {
 	Opcodes   [256]uint64
 	AETH      AETH
 	ECN       [4]uint64 // RoCE packets with an IP header or GRH, by Packet.ECN
+	Classes   ClassCounts
+	OddPKeys  uint64 // RoCE packets with another P_Key than 0xffff
 	ICRC      CRC
 	VCRC      CRC // native InfiniBand only
 
@@ -213,9 +215,13 @@ func (c *Counters) addRoCE(p *decode.Packet) {
 	}
 	if p.AddrKind != decode.AddrNone && p.AddrKind != decode.AddrLID {
 		c.ECN[p.ECN()]++
+		c.Classes.add(p)
 	}
 	if p.Has&decode.HasBTH != 0 {
 		c.Opcodes[p.Opcode]++
+		if p.PKey != 0xffff {
+			c.OddPKeys++
+		}
 	}
 	if p.Has&decode.HasAETH != 0 {
 		c.AETH.add(p.Opcode, p.Syndrome)
@@ -294,6 +300,8 @@ func (c *Counters) Merge(o *Counters) {
 	c.AETH.Reserved += o.AETH.Reserved
 	addAll(c.AETH.Naks[:], o.AETH.Naks[:])
 	addAll(c.ECN[:], o.ECN[:])
+	c.Classes.merge(&o.Classes)
+	c.OddPKeys += o.OddPKeys
 	addAll(c.Kinds[:], o.Kinds[:])
 	addAll(c.Opcodes[:], o.Opcodes[:])
 	addAll(c.Errors[:], o.Errors[:])

@@ -69,6 +69,8 @@ type Result struct {
 	// events that are not among Events, for want of room.
 	Pause         pause.Result
 	PausesLeftOut uint64
+	// Priorities are the Config's.
+	Priorities Priorities
 }
 
 // Run reads src to its end and counts every frame. The result is never nil:
@@ -80,7 +82,7 @@ func Run(ctx context.Context, src capture.Source, cfg Config) (*Result, error) {
 	}
 	e := newEngine(ctx, src, cfg)
 	counters, err := e.run(workers)
-	r := &Result{Counters: *counters}
+	r := &Result{Counters: *counters, Priorities: cfg.Priorities}
 	e.close(workers, r.Last, r)
 	return r, err
 }

@@ -23,6 +23,8 @@ func odd(n int) []decode.Packet {
 		switch i % 3 {
 		case 0:
 			p.Kind, p.Has = decode.KindRoCEv2, decode.HasBTH
+			p.TOS, p.VLAN, p.Encap = uint8(r.Uint32()), uint16(r.Uint32()), decode.Encap(r.IntN(3))
+			p.Opcode, p.PKey = []decode.Opcode{decode.OpCNP, decode.OpRCAcknowledge}[r.IntN(2)], uint16(0xfffe+r.IntN(2))
 			p.ICRCStatus, p.ICRC = decode.ICRCGood, r.Uint32()
 			if r.IntN(4) == 0 {
 				p.ICRCStatus = decode.ICRCBad

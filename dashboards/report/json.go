@@ -51,6 +51,7 @@ func JSON(w io.Writer, r *Report, _ Options) error {
 	o.list("events", len(r.Events), func(i int) any { return eventJSON{&r.Events[i]} })
 	o.member("events_left_out", r.EventsLeftOut)
 	o.list("expected_counters", len(r.Hosts), func(i int) any { return newHost(&r.Hosts[i]) })
+	o.member("classes", r.Classes)
 	o.member("pause", r.Pause)
 	if r.PauseLeftOut > 0 {
 		o.member("pause_left_out", r.PauseLeftOut)

@@ -39,7 +39,9 @@ type Report struct {
 	Forgotten uint64
 	// Hosts are what the counters of the NICs should show.
 	Hosts []hwcounters.Host
-	Pause []Pause
+	// Classes are the RoCE traffic by VLAN priority and DSCP.
+	Classes []Class
+	Pause   []Pause
 	// PauseLeftOut counts what PFC and PAUSE frames said beyond the rows of
 	// Pause, whose number is bounded.
 	PauseLeftOut uint64
@@ -213,6 +215,7 @@ func New(inputs []capture.Input, c *pipeline.Result, findings []record.Finding, 
 		Sessions: c.Sessions, Events: c.Events, EventsLeftOut: c.EventsLeftOut + c.PausesLeftOut, Forgotten: c.Forgotten,
 		Hosts: hwcounters.Expect(c.Sessions, c.Events),
 
+		Classes:      newClasses(c),
 		Pause:        newPauses(inputs, c),
 		PauseLeftOut: c.Pause.LeftOut,
 		Findings:     newFindings(findings),

@@ -72,7 +72,7 @@ func (c *Conn) request(m *mad.Message, ref record.FrameRef) bool {
 	if m.Has&mad.HasTransport != 0 {
 		c.Service = serviceOf(m)
 		cm.Service = c.Service
-		cm.PathMTU, cm.RetryCount, cm.RNRRetry[1] = mad.PathMTU(m.MTU), m.RetryCount, m.RNRRetry
+		cm.PathMTU, cm.RetryCount, cm.RNRRetry[1], cm.PKey = mad.PathMTU(m.MTU), m.RetryCount, m.RNRRetry, m.PKey
 	}
 	if m.Has&mad.HasPrimary != 0 {
 		cm.AckTimeout = mad.AckTimeout(m.Primary.AckTimeout)

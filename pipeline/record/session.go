@@ -113,6 +113,9 @@ type Direction struct {
 
 	ECN          [4]uint64 // by decode.Packet.ECN
 	DSCP         []DSCPCount
+	CNPDSCP      []DSCPCount // of them, CNPs
+	Priorities   []PriorityCount
+	PKeys        []PKeyCount // without CNPs; nil where all have the default, 0xffff
 	CNPsReceived uint64      // CNPs that told this side to slow down
 	Congestion   *Congestion // nil where none of its packets was marked and no CNP told it to slow down
 	ICRCBad      uint64
@@ -135,6 +138,19 @@ type Direction struct {
 // DSCPCount counts packets of one DSCP.
 type DSCPCount struct {
 	DSCP    uint8
+	Packets uint64
+}
+
+// PriorityCount counts packets of one priority of VLAN tags, or without a tag.
+type PriorityCount struct {
+	Tagged   bool
+	Priority uint8
+	Packets  uint64
+}
+
+// PKeyCount counts packets of one P_Key.
+type PKeyCount struct {
+	PKey    uint16
 	Packets uint64
 }
 
@@ -190,6 +206,7 @@ type CM struct {
 	PathMTU     uint32 // bytes, 0 where the REQ was not seen or cut
 	AckTimeout  int64  // ns, A's local ACK timeout; B uses the same
 	RetryCount  uint8  // both sides'; valid where PathMTU is not 0
+	PKey        uint16 // likewise
 	// RNRRetry is how often A and B may try again: like StartPSN, each side is
 	// told by the other.
 	RNRRetry [2]uint8

@@ -347,7 +347,7 @@ func (f *flow) requestAt(psn uint32) string {
 func (f *flow) lastRequest(psn uint32) (ref record.FrameRef, known bool) {
 	s := f.req
 	switch b := f.trouble; {
-	case psnAdd(psn, 1) != s.pos || f.last.time != s.last || f.strange > 0:
+	case psnAdd(psn, 1) != s.pos || f.last.time != s.last || f.strange&strangeMask > 0:
 	case b != nil && b.cnps+b.icrcBad+b.reordered > 0, f.peer != nil && f.peer.req.lastAnswer == s.last:
 		// With a coarse clock another packet may have the same time.
 	default:

@@ -49,7 +49,7 @@ func (g *traffic) packet(t *track.Packet) {
 		t.PSN = (uint32(i)*104729 + g.psn[i] + 100_000) & 0xffffff
 		g.psn[i]++
 		if g.step == 0 {
-			t.DMALen = 4 * t.Payload
+			t.DMALen = 4 * uint32(t.Payload)
 		}
 	} else {
 		t.Src, t.Dst, t.DestQP = b, a, uint32(i%1000)+100_000

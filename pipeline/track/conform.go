@@ -61,7 +61,7 @@ func (t *Tracker) conform(f *flow, p *Packet, op *operation) {
 	if op.class == classOwing {
 		return
 	}
-	if p.Payload != s.mtu || p.Payload == 0 { // else it is as long as those before it, which were looked at
+	if uint32(p.Payload) != s.mtu || p.Payload == 0 { // else it is as long as those before it, which were looked at
 		t.payload(f, p, op)
 	}
 	if op.kind != record.Write {
@@ -117,7 +117,7 @@ func (t *Tracker) payload(f *flow, p *Packet, op *operation) {
 	}
 	empty := op.part == partLast && p.Payload == 0
 	whole := op.part == partFirst || op.part == partMiddle
-	if !empty && (mtu == 0 || p.Payload == mtu || p.Payload < mtu && !whole) || !t.breaks(f, p, rulePayload) {
+	if !empty && (mtu == 0 || uint32(p.Payload) == mtu || uint32(p.Payload) < mtu && !whole) || !t.breaks(f, p, rulePayload) {
 		return
 	}
 	want := "at least 1 byte"
@@ -128,7 +128,7 @@ func (t *Tracker) payload(f *flow, p *Packet, op *operation) {
 	default:
 		want = "at most the path MTU, " + bytesOf(mtu)
 	}
-	t.protocolError(f, p, rulePayload, bytesOf(p.Payload)+" in "+p.Opcode.String(), want)
+	t.protocolError(f, p, rulePayload, bytesOf(uint32(p.Payload))+" in "+p.Opcode.String(), want)
 }
 
 // conformResponse looks at a READ response. i is the index of what owes it, -1
@@ -171,8 +171,8 @@ func (t *Tracker) conformResponse(g, f *flow, p *Packet, op *operation, i int) {
 	if n == packets-1 {
 		length = o.bytes - uint32(packets-1)*mtu
 	}
-	if p.Payload != length && t.breaks(g, p, ruleResponseLength) {
-		t.protocolError(f, p, ruleResponseLength, bytesOf(p.Payload), bytesOf(length))
+	if uint32(p.Payload) != length && t.breaks(g, p, ruleResponseLength) {
+		t.protocolError(f, p, ruleResponseLength, bytesOf(uint32(p.Payload)), bytesOf(length))
 	}
 }
 

@@ -44,7 +44,7 @@ func follow(list []sent) (record.Sessions, []record.Event) {
 	for i, x := range list {
 		p := track.Packet{
 			Time: int64(1000 * (i + 1)), Number: uint64(i + 1), Kind: decode.AddrIPv4, Version: record.V2, SrcPort: 50000, ID: uint16(i),
-			Opcode: x.op, PSN: x.psn, Payload: x.payload, DMALen: x.dmaLen, MSN: x.msn, WireLen: x.payload + 62,
+			Opcode: x.op, PSN: x.psn, Payload: uint16(x.payload), DMALen: x.dmaLen, MSN: x.msn, WireLen: x.payload + 62,
 			Src: a, Dst: b, DestQP: 200,
 		}
 		if x.op >= respFirst && x.op <= ack {

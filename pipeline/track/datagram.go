@@ -89,7 +89,7 @@ func (t *Tracker) unanswered(f *flow, p *Packet, op *operation) {
 		s.sent[op.kind]++
 	}
 	if op.part == partFirst || op.part == partMiddle {
-		s.mtu = max(s.mtu, p.Payload)
+		s.mtu = max(s.mtu, uint32(p.Payload))
 	}
 	f.goodput += uint64(p.Payload)
 	s.pos = psnAdd(p.PSN, 1)

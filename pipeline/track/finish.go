@@ -247,15 +247,8 @@ func details(f *flow, s *record.Session) {
 }
 
 func distributions(d *record.Direction, f *flow) {
-	f.eachTOS(func(tos uint8, packets uint64) {
-		for i := range d.DSCP {
-			if d.DSCP[i].DSCP == tos>>2 {
-				d.DSCP[i].Packets += packets
-				return
-			}
-		}
-		d.DSCP = append(d.DSCP, record.DSCPCount{DSCP: tos >> 2, Packets: packets})
-	})
+	f.eachTOS(func(tos uint8, packets uint64) { d.DSCP = countDSCP(d.DSCP, tos>>2, packets) })
+	f.oddities(d)
 	d.Congestion = congestionOf(f)
 	if b := f.trouble; b != nil {
 		d.NakReaction = b.reaction

@@ -24,7 +24,7 @@ type flow struct {
 	orphan   bool  // its peer is gone
 	requests bool  // it carries requests
 	tos      uint8 // of the first packet
-	strange  uint8 // packets of another service in a row
+	strange  uint8 // packets of another service in a row; and the first packet's priority, see drift.go
 	port     uint16
 
 	peer           *flow
@@ -67,6 +67,7 @@ func (r frameRef) before(o frameRef) bool { return r.ref().Before(o.ref()) }
 // more is what few flows have.
 type more struct {
 	tos         []tosCount // other than that of the first packet
+	odd         *odd
 	portChanges uint64
 	source      *udSource
 	congestion  *congestion // nil without marks and CNPs
@@ -188,17 +189,22 @@ func (f *flow) count(p *Packet) {
 	if p.TOS != f.tos {
 		f.extra().countTOS(p.TOS, 1)
 	}
+	if p.PKey != 0 || p.priority() != f.priority() {
+		f.countOdd(p, 1)
+	}
 }
 
 // countTOS counts packets whose type of service is not that of the first.
-func (m *more) countTOS(tos uint8, n uint64) {
-	for i := range m.tos {
-		if m.tos[i].tos == tos {
-			m.tos[i].packets += n
-			return
+func (m *more) countTOS(tos uint8, n uint64) { m.tos = countTOS(m.tos, tos, n) }
+
+func countTOS(all []tosCount, tos uint8, n uint64) []tosCount {
+	for i := range all {
+		if all[i].tos == tos {
+			all[i].packets += n
+			return all
 		}
 	}
-	m.tos = append(m.tos, tosCount{tos, n})
+	return append(all, tosCount{tos, n})
 }
 
 // eachTOS calls do with each type of service of f's packets, and how many have

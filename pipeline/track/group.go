@@ -235,7 +235,7 @@ func (t *Tracker) newFlow(p *Packet) *flow {
 		req: &noStream,
 		src: p.Src, dst: p.Dst, qpn: p.DestQP, srcQP: p.SrcQP, vni: p.VNI, kind: p.Kind,
 		version: p.Version, hasVNI: p.is(hasVNI), ud: p.is(hasDETH), first: refOf(p), last: refOf(p), port: p.SrcPort,
-		tos: p.TOS, life: t.slabs.lives.get(),
+		tos: p.TOS, strange: p.priority() << strangeBits, life: t.slabs.lives.get(),
 	}
 	f.life.began, f.life.incarnation = f, 1
 	if len(t.lives) > 0 {

@@ -19,7 +19,7 @@ type ids struct {
 // packets are sent: one that is older with a PSN that is not shows that they do
 // not.
 func (s *ids) take(p *Packet, behind, again bool) idAge {
-	if !p.is(hasID) {
+	if p.Kind != decode.AddrIPv4 {
 		return idUnknown
 	}
 	if !s.has {
@@ -216,7 +216,7 @@ func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
 		t.lateAfterAll(f, n) // it was drawn by the pass of p
 	}
 	if n := r.paid.dropLate(p.PSN, hi, id); n > 0 { // sent again meanwhile, and taken for lost
-		b.lost.BeforeTap -= n
+		b.lost.BeforeTap -= min(b.lost.BeforeTap, n)
 		if r.episode != nil {
 			r.episode.Lost -= min(r.episode.Lost, n)
 		}

@@ -17,12 +17,12 @@ func (s *stream) newPacket(p *Packet, op *operation, n uint32) {
 	hi := psnAdd(p.PSN, n)
 	s.cum += uint64(p.Payload)
 	if op.part == partFirst || op.part == partMiddle {
-		if p.Payload > s.mtu {
-			s.mtu = p.Payload
+		if uint32(p.Payload) > s.mtu {
+			s.mtu = uint32(p.Payload)
 		}
 	}
-	if p.Payload > s.longest {
-		s.longest = p.Payload
+	if uint32(p.Payload) > s.longest {
+		s.longest = uint32(p.Payload)
 	}
 	if op.begins() {
 		s.sent[op.kind]++

@@ -101,11 +101,11 @@ func (f *flow) learnWidth(i int, least, most uint32) {
 // followed one of them was missing.
 func (f *flow) whole(i int, p *Packet) {
 	s := f.req
-	if p.PSN != s.owed[i].lo || p.Payload != s.owed[i].bytes || p.Payload <= mtus[0] {
+	if p.PSN != s.owed[i].lo || uint32(p.Payload) != s.owed[i].bytes || uint32(p.Payload) <= mtus[0] {
 		return
 	}
 	known := f.knownMTU()
-	if known != 0 && p.Payload > known && known == s.readMTU && s.notMTU != 0 {
+	if known != 0 && uint32(p.Payload) > known && known == s.readMTU && s.notMTU != 0 {
 		s.readMTU, s.notMTU = 0, 0
 		s.guessed = i == len(s.owed)-1
 		known = f.knownMTU()

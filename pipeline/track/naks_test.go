@@ -61,7 +61,7 @@ func TestErrorsWithoutRoom(t *testing.T) {
 	}
 	p.Hash()
 	list := []*track.Packet{&p}
-	next := func(op decode.Opcode, payload uint32) {
+	next := func(op decode.Opcode, payload uint16) {
 		p.Time += 1000
 		p.Number++
 		p.PSN++

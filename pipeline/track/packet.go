@@ -21,11 +21,12 @@ type Packet struct {
 	VNI         uint32
 	MSN         uint32
 	DMALen      uint32
-	Payload     uint32 // bytes
 	WireLen     uint32
 	Input       int32
 	ID          uint16 // IPv4 identification
 	SrcPort     uint16
+	Payload     uint16 // bytes
+	PKey        uint16 // all bits inverted, so that 0 is the default one
 
 	Opcode   decode.Opcode
 	Syndrome decode.Syndrome
@@ -35,7 +36,7 @@ type Packet struct {
 	Copy     Copy
 	// Corrupt says that the ICRC is wrong, of a sender that computes it.
 	Corrupt bool
-	flags   uint8
+	flags   uint8 // and from priorityBit on the priority
 }
 
 // Copy says whether a packet is the same as one before it.
@@ -49,11 +50,11 @@ const (
 )
 
 const (
-	hasID uint8 = 1 << iota
-	hasVNI
+	hasVNI uint8 = 1 << iota
 	ackReq
 	truncated // the frame was cut short
 	hasDETH
+	priorityBit = 1 << iota
 )
 
 // Read takes p over, whatever t was, and returns its Way. It returns false for a packet that is of no session: not
@@ -66,9 +67,9 @@ func (t *Packet) Read(p *decode.Packet) (way uint64, ok bool) {
 	f := p.Frame
 	t.Time, t.Offset, t.Number, t.Input = f.Time, f.Offset, f.Number, f.Input
 	t.Src, t.Dst, t.Kind, t.DestQP, t.PSN = p.Src, p.Dst, p.AddrKind, p.DestQP, p.PSN
-	t.Payload, t.WireLen, t.SrcPort, t.Opcode, t.TOS = p.PayloadLen, p.WireLen, p.SrcPort, p.Opcode, p.TOS
+	t.Payload, t.WireLen, t.SrcPort, t.Opcode, t.TOS = uint16(p.PayloadLen), p.WireLen, p.SrcPort, p.Opcode, p.TOS
 	t.SrcQP, t.VNI, t.MSN, t.DMALen, t.ID, t.Syndrome = 0, 0, 0, 0, 0, 0
-	t.Copy, t.Corrupt = NoCopy, false
+	t.PKey, t.Copy, t.Corrupt = ^p.PKey, NoCopy, false
 	switch p.Kind {
 	case decode.KindRoCEv1:
 		t.Version = record.V1
@@ -78,9 +79,11 @@ func (t *Packet) Read(p *decode.Packet) (way uint64, ok bool) {
 		t.Version = record.V2
 	}
 	var flags uint8
+	if p.Encap&(decode.EncapVLAN|decode.EncapQinQ) != 0 {
+		flags = (1 + uint8(p.VLAN>>13)) * priorityBit
+	}
 	if p.AddrKind == decode.AddrIPv4 {
 		t.ID = p.IPID
-		flags |= hasID
 	}
 	if p.Encap&(decode.EncapVXLAN|decode.EncapGeneve|decode.EncapNVGRE) != 0 {
 		t.VNI = p.VNI
@@ -109,6 +112,9 @@ func (t *Packet) Read(p *decode.Packet) (way uint64, ok bool) {
 }
 
 func (t *Packet) is(flag uint8) bool { return t.flags&flag != 0 }
+
+// priority is that of the VLAN tag, and 1; 0 without a tag.
+func (t *Packet) priority() uint8 { return t.flags / priorityBit }
 
 // Ref is the frame that it came in.
 func (t *Packet) Ref() record.FrameRef {

@@ -133,10 +133,10 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 		switch {
 		case s.notMTU != 0: // the PSNs of READs have told it so far: this is sure
 			s.notMTU = 0
-			s.guessed = s.guessed || s.readMTU != p.Payload
-			s.learnMTU(p.Payload)
-		case p.Payload > s.readMTU:
-			s.learnMTU(p.Payload)
+			s.guessed = s.guessed || s.readMTU != uint32(p.Payload)
+			s.learnMTU(uint32(p.Payload))
+		case uint32(p.Payload) > s.readMTU:
+			s.learnMTU(uint32(p.Payload))
 		}
 	}
 	next := psnAdd(p.PSN, 1)

@@ -168,17 +168,18 @@ func (t *Tracker) process(f *flow, p *Packet) {
 	if isCNP(p.Opcode) {
 		if p.Copy == NoCopy && !p.Corrupt {
 			t.notify(f, p)
+			f.countCNP(p)
 		}
 		return
 	}
 	if service != record.ServiceUnknown && !p.Corrupt && p.Copy == NoCopy {
 		switch f.service {
 		case service:
-			f.strange = 0
+			f.strange &^= strangeMask
 		case record.ServiceUnknown:
 			f.service = service
 		default:
-			if f.strange++; f.strange < strangers {
+			if f.strange++; f.strange&strangeMask < strangers {
 				return // a few packets of another service tell nothing
 			}
 			t.process(t.reborn(f, p, "service"), p)
@@ -248,6 +249,9 @@ func (t *Tracker) reborn(f *flow, p *Packet, why string) *flow {
 	f.payload -= uint64(p.Payload)
 	if p.TOS != f.tos {
 		f.extra().countTOS(p.TOS, math.MaxUint64) // one less
+	}
+	if p.PKey != 0 || p.priority() != f.priority() {
+		f.countOdd(p, math.MaxUint64)
 	}
 	t.retire(f, "new_life")
 	g := t.newFlow(p)
