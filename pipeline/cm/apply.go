@@ -75,7 +75,7 @@ func (c *Conn) request(m *mad.Message, ref record.FrameRef) bool {
 		cm.PathMTU, cm.RetryCount, cm.RNRRetry[1], cm.PKey = mad.PathMTU(m.MTU), m.RetryCount, m.RNRRetry, m.PKey
 	}
 	if m.Has&mad.HasPrimary != 0 {
-		cm.AckTimeout = mad.AckTimeout(m.Primary.AckTimeout)
+		cm.AckTimeout, cm.NoAckTimer = mad.AckTimeout(m.Primary.AckTimeout), m.Primary.AckTimeout == 0
 		c.FlowLabel, c.HasFlowLabel = m.Primary.FlowLabel, true
 	}
 	return m.Has&mad.HasQPN != 0 && c.learn(0, m.QPN)

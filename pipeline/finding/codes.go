@@ -20,7 +20,7 @@ type Code struct {
 
 // Codes are all kinds of findings, in the order of their codes.
 func Codes() []Code {
-	all := slices.Concat(packetCodes(), sessionCodes(), pauseCodes(), congestionCodes())
+	all := slices.Concat(packetCodes(), sessionCodes(), pauseCodes(), congestionCodes(), driftCodes())
 	slices.SortFunc(all, func(a, b Code) int { return strings.Compare(a.Code, b.Code) })
 	return all
 }

@@ -25,6 +25,7 @@ type Facts struct {
 	behind   behind
 	alone    bool // there is one session, and the reader looks at it
 	sampling sampling
+	survey   *survey // nil where alone
 }
 
 // A rule looks for one kind of thing.
@@ -60,6 +61,12 @@ var rules = [...]rule{
 	pauseTime,
 	pauseIgnored,
 	pauseVictims,
+	incast,
+	gidUnroutable,
+	pkeyMismatch,
+	cmTimeouts,
+	dscpDrift,
+	cnpClass,
 	captureDrops,
 	mirrorGaps,
 	mirroredTwice,
@@ -82,6 +89,9 @@ var rules = [...]rule{
 	congested,
 	ecnNoReaction,
 	cnpWithoutCE,
+	notECT,
+	mixedMTU,
+	ecmpPolarized,
 	pauseSpeedUnknown,
 	cnpReserved,
 }
@@ -91,6 +101,7 @@ var sessionRules = [...]rule{
 	sampledCapture, retryExhausted, rnrExhausted, remoteError, lostBeforeTap, lostAfterTap, goBackN, ackTimeout, rnrStall, answerLost, missing,
 	silence, refused, unansweredConnect, unanswered, protocolError, selectiveRepeat, reordering, captureLoss, undecided, oneSided, unpaired,
 	cnpMarked, congested, ecnNoReaction, cnpWithoutCE,
+	gidUnroutable, pkeyMismatch, cmTimeouts, dscpDrift, cnpClass,
 }
 
 // Find is all findings, the worst first, in an order that depends on f alone.

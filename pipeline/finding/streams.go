@@ -184,6 +184,9 @@ func (f *Facts) prepared() *Facts {
 		}
 	}
 	g.sampling = g.sampled()
+	if !g.alone {
+		g.survey = g.surveyed()
+	}
 	return &g
 }
 

@@ -205,6 +205,7 @@ type CM struct {
 	HasStartPSN [2]bool
 	PathMTU     uint32 // bytes, 0 where the REQ was not seen or cut
 	AckTimeout  int64  // ns, A's local ACK timeout; B uses the same
+	NoAckTimer  bool   // the REQ says 0 for it: no timer
 	RetryCount  uint8  // both sides'; valid where PathMTU is not 0
 	PKey        uint16 // likewise
 	// RNRRetry is how often A and B may try again: like StartPSN, each side is
