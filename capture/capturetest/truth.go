@@ -39,6 +39,8 @@ type Summary struct {
 	// Repeated counts packets of reliable connections whose PSN was there
 	// before: requests and read_responses.
 	Repeated map[string]int `json:"rc_repeated_psn_packets"`
+	// CEMarked counts packets marked for congestion, by direction.
+	CEMarked map[string]int `json:"ce_marked_packets"`
 }
 
 // Tshark is what tshark counted.

@@ -23,11 +23,16 @@ const (
 // data is how many packets of a direction are neither answers without payload
 // nor CNPs.
 func data(d *record.Direction) uint64 {
-	n := d.Answers() - d.ReadResponses.Packets
+	n := withoutCNPs(d)
+	return n - min(n, d.Answers()-d.ReadResponses.Packets)
+}
+
+func withoutCNPs(d *record.Direction) uint64 {
+	n := d.Packets
 	for _, c := range d.CNPDSCP {
-		n += c.Packets
+		n -= min(n, c.Packets)
 	}
-	return d.Packets - min(d.Packets, n)
+	return n
 }
 
 // classes is how many classes RoCE packets other than CNPs are in.
@@ -90,7 +95,7 @@ func dscpDrift(f *Facts) []record.Finding {
 			left++
 		default:
 			st := both(s)[0]
-			x := hit{stream: st.kept(), n: s.AToB.Packets + s.BToA.Packets, say: say, more: more, first: s.First, has: true}
+			x := hit{stream: st.kept(), n: withoutCNPs(&s.AToB) + withoutCNPs(&s.BToA), say: say, more: more, first: s.First, has: true}
 			if serious {
 				h = append(h, x)
 			} else {
@@ -112,7 +117,10 @@ func dscpDrift(f *Facts) []record.Finding {
 	}
 	detail := "Switches queue, mark and pause by class, so that packets in different ones overtake one another, and some of them may have no protection from loss."
 	if severity == record.Info {
-		detail = "It is answers alone that are in another class than the data. Some NICs do so on purpose, and it does no harm where that class is not dropped from."
+		if len(h) > 1 {
+			title = "The answers to " + plural(uint64(len(h))+left, "QP") + " have another DSCP than the data"
+		}
+		detail = "No data is in that class. Some NICs do so on purpose, and it does no harm as long as answers are not dropped there."
 	}
 	return h.finding(severity, "dscp-drift", title, detail+h.worst()+
 		" See what each end sets (traffic class of the QP, `cma_roce_tos`, trust mode of the port), and which switch on the way rewrites it.",
@@ -166,7 +174,7 @@ func differ(s *record.Session) (say string, more record.Evidence, serious bool) 
 		}
 	}
 	return dscpName(a) + " there, and " + dscpName(b) + " back",
-		record.Evidence{{Key: "dscp", Value: uint64(a)}, {Key: "other_dscp", Value: uint64(b)}, {Key: "packets", Value: s.BToA.Packets}},
+		record.Evidence{{Key: "dscp", Value: uint64(a)}, {Key: "other_dscp", Value: uint64(b)}, {Key: "packets", Value: withoutCNPs(&s.BToA)}},
 		data(&s.AToB) >= minClassData && data(&s.BToA) >= minClassData
 }
 

@@ -76,6 +76,9 @@ func (v *survey) receive(receivers map[pairKey]*receiver, st *stream, index int)
 	s.payload += d.PayloadBytes
 	r.most = max(r.most, s.payload)
 	lost := d.Lost.BeforeTap + d.Lost.AfterTap + d.ReadResponses.LostBeforeTap
+	if !st.reliable() {
+		lost = 0 // what is missing may have gone elsewhere, or be the mirror's
+	}
 	s.lost += lost
 	s.rnr += st.resp.RNRNaks
 	s.marked += d.ECN[3]

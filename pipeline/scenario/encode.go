@@ -219,7 +219,11 @@ func appendBTH(b []byte, p *packet) []byte {
 	if p.kind == kindRequest || p.kind == kindAnswer {
 		flags |= byte(-p.payload&3) << 4
 	}
-	b = append(b, p.op, flags, 0xff, 0xff)
+	pkey := uint16(0xffff)
+	if p.kind != kindCNP && p.kind != kindMAD {
+		pkey = p.sess.spec.Marking.pkey(p.from)
+	}
+	b = append(b, p.op, flags, byte(pkey>>8), byte(pkey))
 	var becn byte
 	if p.becn {
 		becn = 0x40

@@ -24,6 +24,17 @@ func hostAddr(i int, v6 bool) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)})
 }
 
+// addr is the address of a host in this network.
+func (s *simulation) addr(i int) netip.Addr {
+	a := hostAddr(i, s.spec.Network.IPv6)
+	if i == 0 && s.spec.Network.LinkLocal && a.Is6() {
+		b := a.As16()
+		copy(b[:8], []byte{0xfe, 0x80, 0, 0, 0, 0, 0, 0})
+		a = netip.AddrFrom16(b)
+	}
+	return a
+}
+
 // hostMAC is locally administered.
 func hostMAC(i int) [6]byte {
 	n := uint32(i + 1)

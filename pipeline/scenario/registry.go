@@ -58,7 +58,7 @@ func (sc *Scenario) Interfaces(snaplen int) []capture.Interface {
 // Scenarios lists what there is, in the order of the documentation.
 func Scenarios() []Scenario {
 	return slices.Concat(cleanScenarios(), lossScenarios(), repairScenarios(), congestionScenarios(), refusalScenarios(),
-		tapScenarios(), lifeScenarios(), pauseScenarios(), bulkScenarios())
+		tapScenarios(), lifeScenarios(), driftScenarios(), pauseScenarios(), bulkScenarios())
 }
 
 // Find finds a scenario by its name.

@@ -13,6 +13,7 @@ type session struct {
 	streams   [2]*stream
 	qps       [2]*qp
 	cm        handshake
+	sent      int        // packets by side a, where they are counted
 	then      []*session // what starts when it has ended
 	over      bool
 }
@@ -55,6 +56,7 @@ func newSession(s *simulation, id int) *session {
 		ID: id, Service: spec.Service, PathMTU: spec.PathMTU, State: "open",
 		AckTimeout: nsUnit << spec.Requester.AckTimeout,
 		RetryCount: max(0, spec.Requester.RetryCount), RNRRetry: max(0, spec.Requester.RNRRetry),
+		Marking: spec.Marking.truth(),
 	}
 	for i, info := range []*SideInfo{&se.truth.A, &se.truth.B} {
 		side, h := spec.side(i), s.hostOf(se, i)

@@ -115,7 +115,7 @@ func setIfZero[T comparable](p *T, v T) {
 func (s *simulation) host(i int) *host {
 	for len(s.hosts) <= i {
 		n := len(s.hosts)
-		s.hosts = append(s.hosts, &host{addr: hostAddr(n, s.spec.Network.IPv6), mac: hostMAC(n), ipid: uint16(s.rng.Uint32())})
+		s.hosts = append(s.hosts, &host{addr: s.addr(n), mac: hostMAC(n), ipid: uint16(s.rng.Uint32())})
 	}
 	return s.hosts[i]
 }

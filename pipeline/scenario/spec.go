@@ -34,6 +34,8 @@ type Network struct {
 	// that the kernel takes: of the flow label of REQ, or else of the product
 	// of both QPNs.
 	UDPPort uint16
+	// LinkLocal gives the first host a link-local address, with IPv6.
+	LinkLocal bool
 }
 
 // IPID is how a host numbers its IPv4 packets.
@@ -73,6 +75,7 @@ type Session struct {
 
 	Requester Requester
 	Responder Responder
+	Marking   Marking
 }
 
 // Side is one end of a session.

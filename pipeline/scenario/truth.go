@@ -97,6 +97,8 @@ type SessionTruth struct {
 	AckTimeout int64 `json:"ack_timeout"`
 	RetryCount int   `json:"retry_count"`
 	RNRRetry   int   `json:"rnr_retry"`
+	// Marking is what the packets' headers say, where that is not the usual.
+	Marking *MarkingTruth `json:"marking,omitempty"`
 	// State is done, failed, refused, unanswered or open (the simulation ended
 	// first). Why says what failed: retry_exceeded, rnr_retry_exceeded,
 	// remote_access_error, ...

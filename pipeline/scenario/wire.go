@@ -6,6 +6,7 @@ import "slices"
 // side.
 func (s *simulation) transmit(p *packet) {
 	h := s.hostOf(p.sess, p.from)
+	p.sess.mark(p)
 	switch s.spec.Network.IPID {
 	case IPIDRising:
 		h.ipid++
@@ -47,8 +48,8 @@ func (s *simulation) hop(p *packet, where Where, due int64, arrive func(*packet)
 			due += int64(f.Delay)
 			s.note(p, where, &p.sess.streams[p.stream].truth.Reorders)
 		case MarkCE:
-			if p.ecn == ecnCE {
-				break // marked already
+			if p.ecn == ecnCE || p.ecn == 0 {
+				break // marked already, or it can't be
 			}
 			p.ecn = ecnCE
 			s.note(p, where, &p.sess.streams[p.stream].truth.CE)
