@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"iter"
 	"strconv"
 
 	"github.com/rocelens/rocelens/decode"
@@ -47,6 +48,18 @@ func (f *Facts) classes() (n int) {
 	return n
 }
 
+// someSessions are the first sessions, each valid until the next.
+func (f *Facts) someSessions() iter.Seq[*record.Session] {
+	return func(yield func(*record.Session) bool) {
+		n := 0
+		for s := range f.Sessions.All() {
+			if n++; n > maxSurveyed || !yield(s) {
+				return
+			}
+		}
+	}
+}
+
 // both are the two streams of a session of which a copy is kept where it is
 // needed.
 func both(s *record.Session) [2]stream {
@@ -71,7 +84,7 @@ func dscpDrift(f *Facts) []record.Finding {
 	}
 	var h, info hits
 	left := uint64(0)
-	for s := range f.Sessions.All() {
+	for s := range f.someSessions() {
 		changed := false
 		for _, st := range both(s) {
 			n, say, more := changes(st.req)
@@ -254,7 +267,7 @@ func pkeyMismatch(f *Facts) []record.Finding {
 	if !f.alone && f.OddPKeys == 0 {
 		return nil
 	}
-	for s := range f.Sessions.All() {
+	for s := range f.someSessions() {
 		if s.Service == record.UD {
 			continue
 		}

@@ -50,9 +50,6 @@ func (v *survey) receive(receivers map[pairKey]*receiver, st *stream, index int)
 	k := pairKey{a: st.to().Addr, kind: st.to().Kind, vni: st.s.VNI}
 	r := receivers[k]
 	if r == nil {
-		if len(receivers) == maxPairs {
-			return
-		}
 		r = &receiver{end: *st.to()}
 		receivers[k] = r
 		v.receivers = append(v.receivers, r)
@@ -64,12 +61,11 @@ func (v *survey) receive(receivers map[pairKey]*receiver, st *stream, index int)
 		}
 	}
 	if s == nil {
-		if len(r.senders) == maxSenders || v.senders == maxPairs {
+		if len(r.senders) == maxSenders {
 			return
 		}
 		s = &sender{end: *st.from(), first: d.First, last: d.Last, firstFrame: st.s.First}
 		r.senders = append(r.senders, s)
-		v.senders++
 	}
 	s.first, s.last = min(s.first, d.First), max(s.last, d.Last)
 	s.packets += d.Packets

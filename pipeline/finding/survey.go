@@ -10,7 +10,7 @@ import (
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
-// survey is what all sessions together say, the plain ones included.
+// survey is what sessions say together, the plain ones included.
 type survey struct {
 	pairs []*pair // in the order of their first sessions
 	// Directions with data that can't be marked, and how many can.
@@ -19,7 +19,6 @@ type survey struct {
 	with    uint64
 	// Of hosts that get data, by whom.
 	receivers []*receiver
-	senders   int                    // to them, in all
 	losses    map[decode.Addr]uint64 // packets of each that were lost
 }
 
@@ -29,8 +28,9 @@ type at struct {
 	index   uint8
 }
 
-// maxPairs bounds the pairs of hosts that are looked at, the first ones.
-const maxPairs = 1 << 16
+// maxSurveyed bounds the sessions that are looked at, the first ones: how hosts
+// are set up shows in them, and it takes a microsecond each.
+const maxSurveyed = 1 << 16
 
 type pairKey struct {
 	a, b decode.Addr // in their order
@@ -53,14 +53,17 @@ type way struct {
 	first  at
 }
 
-// surveyed goes through all sessions.
+// surveyed goes through the sessions.
 func (f *Facts) surveyed() *survey {
 	v := &survey{losses: make(map[decode.Addr]uint64)}
 	pairs := make(map[pairKey]*pair)
 	receivers := make(map[pairKey]*receiver)
 	for i, s := range f.Sessions.Figures() {
+		if i == maxSurveyed {
+			break
+		}
 		p := v.pair(pairs, s)
-		if p != nil && s.Service != record.UD {
+		if s.Service != record.UD {
 			if m := mtuIndex(s.PathMTU); m >= 0 {
 				p.mtus[m]++
 			}
@@ -72,7 +75,7 @@ func (f *Facts) surveyed() *survey {
 			}
 			v.marks(s, d, at{i, st.index})
 			v.receive(receivers, &st, i)
-			if p == nil || s.Version != record.V2 || s.Service == record.UD || d.SourcePort == 0 || st.requests() == 0 && d.ReadResponses.Packets == 0 {
+			if s.Version != record.V2 || s.Service == record.UD || d.SourcePort == 0 || st.requests() == 0 && d.ReadResponses.Packets == 0 {
 				continue
 			}
 			w := &p.ways[0]
@@ -99,7 +102,7 @@ func (v *survey) pair(pairs map[pairKey]*pair, s *record.Session) *pair {
 		k.a, k.b = k.b, k.a
 	}
 	p := pairs[k]
-	if p == nil && len(pairs) < maxPairs {
+	if p == nil {
 		p = &pair{a: s.A, b: s.B}
 		pairs[k] = p
 		v.pairs = append(v.pairs, p)
