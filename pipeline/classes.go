@@ -67,10 +67,11 @@ type Class struct {
 	HasPriority bool
 
 	// These are of the sessions whose data is in the class: NAKs and RNR NAKs
-	// that requesters got, packets that were lost and where, and packets that
+	// that requesters got, timeouts that they had, packets that were lost and where, and packets that
 	// were sent again. Where the two directions differ, what concerns READ
 	// responses is in the class of the responses.
 	NAKs, RNRNAKs         uint64
+	Timeouts              uint64 // tries by timeout
 	LostBefore, LostAfter uint64
 	Retransmitted         uint64
 	// Paused is for how long in ns the priority was paused, by whoever paused it
@@ -135,6 +136,7 @@ func (r *Result) TrafficClasses() []Class {
 				c.NAKs += n
 			}
 			c.RNRNAKs += back.RNRNaks
+			c.Timeouts += d.Tries[record.CauseTimeout]
 			c.LostBefore += d.Lost.BeforeTap + d.ReadResponses.LostBeforeTap
 			c.LostAfter += d.Lost.AfterTap
 			c.Retransmitted += d.Retransmitted.Packets + d.ReadResponses.Retransmitted

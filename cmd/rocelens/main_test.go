@@ -84,6 +84,7 @@ var goldens = []struct{ name, frames string }{
 	{"rc_mixed_imm_psn_wrap", "5-35,150-220"}, // immediates, atomics, READs, and the wrap of the PSN
 	{"rdmacm_rping", "1-30,230-245"},          // a connection from REQ to DREP
 	{"rnr_until_posted", "1-60"},
+	{"vlan_two_prio_bottleneck_drops_segment", "1-40"},
 	{"vxlan_rc_write", "1-40"},
 }
 

@@ -26,6 +26,7 @@ type Class struct {
 	// These are of the sessions whose data is in the class.
 	NAKs          uint64    `json:"naks"`
 	RNRNAKs       uint64    `json:"rnr_naks"`
+	Timeouts      uint64    `json:"timeouts"`
 	Lost          ClassLost `json:"lost"`
 	Retransmitted uint64    `json:"retransmitted"`
 	// PausedNS is for how long the priority was paused, by the sender that did
@@ -49,7 +50,7 @@ func newClasses(c *pipeline.Result) []Class {
 		k := Class{
 			DSCP: x.DSCP, Tagged: x.Tagged, Packets: x.Packets(), Bytes: x.Bytes, CNPs: x.CNPs,
 			ECN:  ECN{NotECT: x.ECN[0], ECT1: x.ECN[1], ECT0: x.ECN[2], CE: x.ECN[3]},
-			NAKs: x.NAKs, RNRNAKs: x.RNRNAKs, Lost: ClassLost{x.LostBefore, x.LostAfter}, Retransmitted: x.Retransmitted,
+			NAKs: x.NAKs, RNRNAKs: x.RNRNAKs, Timeouts: x.Timeouts, Lost: ClassLost{x.LostBefore, x.LostAfter}, Retransmitted: x.Retransmitted,
 		}
 		if x.HasPriority {
 			k.Priority = &x.Priority

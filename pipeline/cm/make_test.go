@@ -48,7 +48,8 @@ func req(id, qpn, psn uint32) message {
 	m.body[35], m.body[39] = 16, 8 // responder resources, initiator depth
 	put(m.body, 44, 3, uint64(psn))
 	m.body[47] = 20<<3 | 6 // response timeout, retry count
-	m.body[50] = 3<<4 | 5  // MTU 1024, RNR retry 5
+	put(m.body, 48, 2, 0x8001)
+	m.body[50] = 3<<4 | 5 // MTU 1024, RNR retry 5
 	put(m.body, 88, 3, 0x12345<<4)
 	m.body[95] = 14 << 3 // ACK timeout
 	copy(m.body[140:], []byte{0, 0x40, 0xab, 0xcd})

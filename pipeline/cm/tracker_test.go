@@ -40,7 +40,7 @@ func TestLife(t *testing.T) {
 	want := record.CM{
 		ServiceID: 0x01061144, SourcePort: 0xabcd, DestPort: 4420, Service: record.RC,
 		StartPSN: [2]uint32{psnA, psnB}, HasStartPSN: [2]bool{true, true},
-		PathMTU: 1024, AckTimeout: 67108864, RetryCount: 6, RNRRetry: [2]uint8{7, 5},
+		PathMTU: 1024, AckTimeout: 67108864, RetryCount: 6, RNRRetry: [2]uint8{7, 5}, PKey: 0x8001,
 		ResponderResources: [2]uint8{16, 8}, InitiatorDepth: [2]uint8{8, 16},
 		Requests: 2, Requested: 1000, Replied: 3000, Established: 5000, Disconnected: 7000,
 		Private: append([]byte("hello"), make([]byte, 51)...),
@@ -59,6 +59,19 @@ func TestLife(t *testing.T) {
 	}
 	if want := (cm.Stats{Messages: 10, Repeated: 5, Conns: 1}); w.tr.Stats != want {
 		t.Errorf("%+v", w.tr.Stats)
+	}
+}
+
+// TestNoAckTimer: an ACK timeout of 0 in the REQ is not one that is not known.
+func TestNoAckTimer(t *testing.T) {
+	for code, want := range map[byte]bool{0: true, 14: false} {
+		m := req(idA, qpnA, psnB)
+		m.body[95] = code << 3
+		w := newWire(t, 10)
+		w.add(m)
+		if c := w.one(); c.CM.NoAckTimer != want || c.CM.AckTimeout != 4096<<code*int64(min(code, 1)) {
+			t.Errorf("%d: %v, %d ns", code, c.CM.NoAckTimer, c.CM.AckTimeout)
+		}
 	}
 }
 
