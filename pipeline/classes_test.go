@@ -39,7 +39,8 @@ func classesOf(t *testing.T, name string, cfg pipeline.Config) ([]pipeline.Class
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res.TrafficClasses(), res, truth
+	classes := res.TrafficClasses()
+	return classes, res, truth
 }
 
 // TestClassesOfScenarios: what sessions tell goes to the class of their data,

@@ -216,7 +216,7 @@ func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
 		t.lateAfterAll(f, n) // it was drawn by the pass of p
 	}
 	if n := r.paid.dropLate(p.PSN, hi, id); n > 0 { // sent again meanwhile, and taken for lost
-		b.lost.BeforeTap -= min(b.lost.BeforeTap, n)
+		b.lost.BeforeTap -= min(b.lost.BeforeTap, n) // packets that contradict one another can take back one loss twice
 		if r.episode != nil {
 			r.episode.Lost -= min(r.episode.Lost, n)
 		}
