@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"maps"
 	"os"
@@ -102,7 +103,11 @@ func made(events []record.Detail) *report.Report {
 			RejectReason: 28, Private: []byte{1, 2}, PathMTU: 1024, AckTimeout: 67_108_864, RetryCount: 7, StartPSN: [2]uint32{1, 2}, HasStartPSN: [2]bool{true, true},
 		},
 	}
-	s.AToB = record.Direction{Packets: 9, First: 1000, Last: 9000, DSCP: []record.DSCPCount{{DSCP: 26, Packets: 9}}, SourcePort: 0xc001}
+	s.AToB = record.Direction{
+		Packets: 9, First: 1000, Last: 9000, DSCP: []record.DSCPCount{{DSCP: 26, Packets: 9}}, SourcePort: 0xc001,
+		CNPDSCP: []record.DSCPCount{{DSCP: 26, Packets: 2}}, Priorities: []record.PriorityCount{{Packets: 1}, {Tagged: true, Priority: 3, Packets: 8}},
+		PKeys: []record.PKeyCount{{PKey: 0xffff, Packets: 1}, {PKey: 0x8001, Packets: 6}},
+	}
 	s.AToB.AckLatency.Add(5000)
 	s.AToB.Congestion = congested()
 	s.AToB.MessageLatency.Add(5000)
@@ -211,6 +216,16 @@ func TestSessionJSON(t *testing.T) {
 	for _, key := range []string{"application", "vantage", "path_mtu"} {
 		if v, there := two[key]; !there || v != nil || one[key] == nil {
 			t.Errorf("%s: %v, %v", key, one[key], two[key])
+		}
+	}
+	for key, want := range map[string]map[string]any{
+		"cnp_dscp": {"26": json.Number("2")}, "vlan_priorities": {"3": json.Number("8"), "untagged": json.Number("1")}, "p_keys": {"0x8001": json.Number("6"), "0xffff": json.Number("1")},
+	} {
+		if d := cmp.Diff(want, one["a_to_b"].(map[string]any)[key]); d != "" {
+			t.Errorf("%s (- want, + got):\n%s", key, d)
+		}
+		if _, there := one["b_to_a"].(map[string]any)[key]; there {
+			t.Errorf("%s is there without any", key)
 		}
 	}
 	if v, there := two["a"].(map[string]any)["qpn"]; !there || v != nil {

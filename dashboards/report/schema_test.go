@@ -180,13 +180,16 @@ func TestWrongReportsFail(t *testing.T) {
 	}
 	for _, way := range []string{"a_to_b", "b_to_a"} {
 		optional["sessions[]."+way+".source_port"] = true
-		optional["sessions[]."+way+".congestion"] = true
-		optional["sessions[]."+way+".message_latency_by_kind_ns"] = true
+		for _, key := range []string{"congestion", "message_latency_by_kind_ns", "cnp_dscp", "vlan_priorities", "p_keys"} {
+			optional["sessions[]."+way+"."+key] = true
+		}
 	}
 	counts := []string{
 		"opcodes.", "capture.other_kinds.", "capture.unknown_link_types.", "icrc.unverifiable_reasons.", "findings[].evidence.",
 		"sessions[].a_to_b.dscp.", "sessions[].b_to_a.dscp.", "sessions[].a_to_b.message_latency_by_kind_ns.", "sessions[].b_to_a.message_latency_by_kind_ns.",
 		"expected_counters[].counters.", "expected_counters[].rxe.",
+		"sessions[].a_to_b.cnp_dscp.", "sessions[].b_to_a.cnp_dscp.", "sessions[].a_to_b.vlan_priorities.", "sessions[].b_to_a.vlan_priorities.",
+		"sessions[].a_to_b.p_keys.", "sessions[].b_to_a.p_keys.",
 	}
 	tried := make(map[string]bool)
 	n := 0

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -168,7 +169,8 @@ func (e *sessionEncoder) direction(key string, s *record.Session, d, other *reco
 	figure("silence_ns", uint64(d.SilenceTime))
 	figure("rnr_wait_ns", uint64(d.RNRTime))
 	e.figures("ecn", figureOf{"not_ect", d.ECN[0]}, figureOf{"ect0", d.ECN[2]}, figureOf{"ect1", d.ECN[1]}, figureOf{"ce", d.ECN[3]})
-	e.dscp(d.DSCP)
+	e.dscp("dscp", d.DSCP)
+	e.rare(d)
 	e.uint("cnps_received", d.CNPsReceived)
 	e.congestion(d, other)
 	e.uint("icrc_bad", d.ICRCBad)
@@ -203,9 +205,41 @@ func (e *sessionEncoder) figures(key string, all ...figureOf) {
 	e.end()
 }
 
+// rare has what most sessions don't have, and is left out there: CNPs by DSCP,
+// VLAN tags, and P_Keys other than the default.
+func (e *sessionEncoder) rare(d *record.Direction) {
+	if len(d.CNPDSCP) > 0 {
+		e.dscp("cnp_dscp", d.CNPDSCP)
+	}
+	if len(d.Priorities) > 1 || len(d.Priorities) == 1 && d.Priorities[0].Tagged {
+		e.object("vlan_priorities")
+		for _, tagged := range []bool{true, false} { // in the order of the keys
+			for _, c := range d.Priorities {
+				switch {
+				case c.Tagged != tagged:
+				case tagged:
+					e.uint(strconv.Itoa(int(c.Priority)), c.Packets)
+				default:
+					e.uint("untagged", c.Packets)
+				}
+			}
+		}
+		e.end()
+	}
+	if len(d.PKeys) > 0 {
+		all := slices.Clone(d.PKeys)
+		slices.SortFunc(all, func(a, b record.PKeyCount) int { return cmp.Compare(a.PKey, b.PKey) })
+		e.object("p_keys")
+		for _, c := range all {
+			e.uint(fmt.Sprintf("0x%04x", c.PKey), c.Packets)
+		}
+		e.end()
+	}
+}
+
 // dscp has a key for each DSCP, in the order of the keys.
-func (e *sessionEncoder) dscp(all []record.DSCPCount) {
-	e.object("dscp")
+func (e *sessionEncoder) dscp(key string, all []record.DSCPCount) {
+	e.object(key)
 	if len(all) > 1 {
 		all = slices.Clone(all)
 		slices.SortFunc(all, func(a, b record.DSCPCount) int {
