@@ -10,7 +10,7 @@ func driftCodes() []Code {
 		{
 			Code: "cm-timeouts", Severities: mostly,
 			Summary:  "connections with timeouts or retry counts that can't work",
-			Meaning:  "What the connection manager's REQ and REP say: an ACK timeout of 0, which is none; a retry count of 0, native InfiniBand aside, where IPoIB asks for it; an RNR retry count of 0, where RNR NAKs come. As info: less than 50 ms until the requester may give up, which is what protection switching may take (ITU-T G.8031), or an ACK timeout of 8 s or more. A timeout of n is 4.096 µs x 2^n, and it may expire retry count + 1 times; the kernel computes it so (rdmavt, `rvt_timeout_to_jiffies`). Hardware may wait up to four times as long. Connections whose set-up is not in the capture raise nothing. False alarms: an application that means to give up at once.",
+			Meaning:  "What the connection manager's REQ and REP say: an ACK timeout of 0, which is none; a retry count of 0, native InfiniBand aside, where IPoIB asks for it; an RNR retry count of 0, where RNR NAKs come. As info: less than 50 ms until the requester may give up, which is what protection switching may take (ITU-T G.8031), or an ACK timeout of 8 s or more. A timeout of n is 4.096 µs x 2^n, and it may expire retry count + 1 times; so the kernel computes it (drivers/infiniband/sw/rdmavt/qp.c). Hardware may wait up to four times as long. Connections whose set-up is not in the capture raise nothing. False alarms: an application that means to give up at once.",
 			Check:    "Where the values come from: the application, or rdma_cm's packet lifetime and `RDMA_OPTION_ID_ACK_TIMEOUT`.",
 			Evidence: "`connections`, " + streamsWith("`ack_timeout_ns`, `retry_count`, `rnr_retry` (the lower one), `why`"),
 		},
@@ -66,7 +66,7 @@ func driftCodes() []Code {
 		{
 			Code: "pkey-mismatch", Severities: warning,
 			Summary:  "the two ends have different partitions",
-			Meaning:  "The P_Keys of a session's two directions, or of one and of the REQ that made it, do not match: another partition in the lower 15 bits, or two limited members (IBTA volume 1, 10.9.3). That of most packets counts, CNPs aside, and it takes 3. False alarms: NICs that do not check P_Keys on Ethernet. The first 65,536 sessions are looked at.",
+			Meaning:  "The P_Keys of a session's two directions, or of one and of the REQ that made it, do not match: another partition in the lower 15 bits, or two limited members, of whom neither has bit 15. That of most packets counts, CNPs aside, and it takes 3. False alarms: NICs that do not check P_Keys on Ethernet. The first 65,536 sessions are looked at.",
 			Check:    "The P_Key tables of both ends, and the P_Key index of each QP.",
 			Evidence: "`not_listed` (sessions beyond 1,024), " + streamsWith("`p_key`, `other_p_key`, `packets`"),
 		},

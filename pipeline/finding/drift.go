@@ -240,8 +240,7 @@ func cnpClass(f *Facts) []record.Finding {
 }
 
 // pkeyMatches says whether who has one P_Key takes packets with another: the
-// partition is the same, and one of them at least is a full member (IBTA volume
-// 1, 10.9.3).
+// partition is the same, and one of them at least is a full member.
 func pkeyMatches(a, b uint16) bool {
 	const full = 0x8000
 	return a&^full == b&^full && (a|b)&full != 0

@@ -231,7 +231,7 @@ func ecmpPolarized(f *Facts) []record.Finding {
 	return one(record.Finding{
 		Severity: record.Info, Code: "ecmp-polarized", Title: "All QPs between two hosts have one UDP source port: " + listed(say),
 		Detail: "Switches choose among equal paths by addresses and ports, so that all these QPs take one and the same path, however many there are. That does not matter with one path, or where switches also look at " +
-			"the queue pair number or spray packets. Otherwise give QPs flow labels or source ports of their own (`rdma_set_option` with a type of service does not do it; `ibv_modify_qp_udp_sport`, or the NIC's own setting).",
+			"the queue pair number or spray packets. Otherwise give QPs flow labels or source ports of their own (with mlx5 `mlx5dv_modify_qp_udp_sport`).",
 		Evidence: record.Evidence{{Key: "ways", Value: uint64(len(all))}, {Key: "qps", Value: qps}, {Key: "worst", Value: list}},
 	})
 }
