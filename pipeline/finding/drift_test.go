@@ -41,7 +41,10 @@ func TestDriftScenarios(t *testing.T) {
 	}
 	// Hosts that all send to one, and lose packets, at the senders and behind
 	// the tap: so it says no more than that.
-	also := map[string]string{"many_hosts": "warning incast"}
+	// The same where two hosts send to one, and their packets are marked.
+	also := map[string]string{
+		"many_hosts": "warning incast", "cnp_pacing_qp": "warning incast", "cnp_pacing_destination": "warning incast", "cnp_pacing_port": "warning incast",
+	}
 	for _, sc := range scenario.Scenarios() {
 		if sc.FlowControl() || strings.HasPrefix(sc.Name, "bulk_") {
 			continue
