@@ -122,7 +122,14 @@ func (o *sessionOptions) run(ctx context.Context) error {
 	forgotten(o.err, r.Forgotten)
 	sessions, err := report.Select(r.Sessions, qp, o.addr)
 	if err != nil {
-		return errors.Join(err, complain(o.err, inputs))
+		ends := []error{complain(o.err, inputs)}
+		if partial {
+			ends = append(ends, interrupted())
+		}
+		if result.Packets > 0 || ends[0] == nil { // else nothing was read, and that was said
+			ends = append(ends, err)
+		}
+		return errors.Join(ends...)
 	}
 	story := report.NewStory(r, sessions)
 	if !partial && o.format == "text" && readOnce(o.paths) == "" {
