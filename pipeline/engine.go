@@ -327,6 +327,7 @@ func (e *engine) close(workers int, end int64, r *Result) {
 	}
 	r.Duplicates = duplicates(found)
 	r.Mirrors = e.mirror.result()
+	r.Signs = track.Signs(trackers...)
 	r.Sessions, r.Events, r.EventsLeftOut = track.Records(e.cfg.Track, trackers...)
 	r.pauses(e.pauses.Close(end), e.cfg.Track.MaxEvents)
 }

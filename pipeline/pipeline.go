@@ -62,6 +62,8 @@ type Result struct {
 	Sessions      record.Sessions
 	Events        []record.Event
 	EventsLeftOut uint64
+	// Signs are the events that conclusions are drawn from, see track.Signs.
+	Signs []record.Event
 	// Forgotten counts the sessions that had to go for want of memory, see
 	// track.Config.
 	Forgotten uint64

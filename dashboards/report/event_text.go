@@ -284,7 +284,16 @@ func (t *text) events() {
 			all = append(all, candidate{class, size, i})
 		}
 	}
+	total := count(uint64(len(t.Events)) + t.EventsLeftOut)
+	left := " were left out, a larger --max-events keeps more"
+	if t.EventsLeftOut == 1 {
+		left = strings.Replace(left, "were", "was", 1)
+	}
 	if len(all) == 0 {
+		if t.EventsLeftOut > 0 {
+			t.b.WriteByte('\n')
+			t.row("Events", count(t.EventsLeftOut)+" of "+total+left)
+		}
 		return
 	}
 	slices.SortFunc(all, func(a, b candidate) int {
@@ -308,12 +317,15 @@ func (t *text) events() {
 		}
 	}
 	t.b.WriteByte('\n')
-	total := count(uint64(len(t.Events)) + t.EventsLeftOut)
 	matter := count(uint64(len(all))) + " that matter most of "
 	if len(all) == 1 {
 		matter = "one that matters most of "
 	}
-	t.row("Events", "the "+matter+total+"; rocelens session tells all of one session")
+	head := "the " + matter + total + "; rocelens session tells all of one session"
+	if t.EventsLeftOut > 0 {
+		head += "; " + count(t.EventsLeftOut) + left
+	}
+	t.row("Events", head)
 	for _, c := range all {
 		e := &t.Events[c.index]
 		if s := sessions[e.Session]; s != nil {

@@ -35,6 +35,7 @@ type Report struct {
 	Sessions      record.Sessions
 	Events        []record.Event
 	EventsLeftOut uint64
+	Signs         []record.Event // what conclusions are drawn from; not written
 	// Forgotten counts sessions that had to go for want of memory.
 	Forgotten uint64
 	// Hosts are what the counters of the NICs should show.
@@ -212,8 +213,8 @@ func New(inputs []capture.Input, c *pipeline.Result, findings []record.Finding, 
 		ECN:     ECN{NotECT: c.ECN[0], ECT1: c.ECN[1], ECT0: c.ECN[2], CE: c.ECN[3]},
 		Opcodes: Opcodes{},
 
-		Sessions: c.Sessions, Events: c.Events, EventsLeftOut: c.EventsLeftOut + c.PausesLeftOut, Forgotten: c.Forgotten,
-		Hosts: hwcounters.Expect(c.Sessions, c.Events),
+		Sessions: c.Sessions, Events: c.Events, EventsLeftOut: c.EventsLeftOut + c.PausesLeftOut, Signs: c.Signs, Forgotten: c.Forgotten,
+		Hosts: hwcounters.Expect(c.Sessions, c.Signs),
 
 		Classes:      newClasses(c),
 		Pause:        newPauses(inputs, c),

@@ -201,7 +201,7 @@ func (t *text) sessions() {
 	for i := range t.Findings {
 		said[t.Findings[i].Title] = true
 	}
-	events := t.eventsOf(shown)
+	signs := t.signsOf(shown)
 	for _, i := range shown {
 		s := t.Sessions.At(i)
 		t.b.WriteString(wrap("", ends(s)+", "+traits(s), t.opt.Width))
@@ -215,18 +215,18 @@ func (t *text) sessions() {
 		for _, text := range congestionTexts(s) {
 			t.b.WriteString(wrap("    ", "ECN: "+text, t.opt.Width))
 		}
-		t.sentences(s, events[s.ID], said)
+		t.sentences(s, signs[s.ID], said)
 	}
 }
 
-// eventsOf are the events of some sessions.
-func (t *text) eventsOf(sessions []int) map[string][]record.Event {
+// signsOf are the signs of some sessions.
+func (t *text) signsOf(sessions []int) map[string][]record.Event {
 	all := make(map[string][]record.Event, len(sessions))
 	for _, i := range sessions {
 		all[t.Sessions.At(i).ID] = nil
 	}
-	for i := range t.Events {
-		e := &t.Events[i]
+	for i := range t.Signs {
+		e := &t.Signs[i]
 		if list, ok := all[e.Session]; ok {
 			all[e.Session] = append(list, *e)
 		}
@@ -235,9 +235,9 @@ func (t *text) eventsOf(sessions []int) map[string][]record.Event {
 }
 
 // sentences says what is wrong with a session, the worst first.
-func (t *text) sentences(s *record.Session, events []record.Event, said map[string]bool) {
+func (t *text) sentences(s *record.Session, signs []record.Event, said map[string]bool) {
 	n := 0
-	for _, f := range finding.OfSession(s, events, t.EventsLeftOut) {
+	for _, f := range finding.OfSession(s, signs) {
 		if f.Severity < record.Warning || said[f.Title] {
 			continue
 		}

@@ -68,6 +68,15 @@ func withSessions() (in []capture.Input, c *pipeline.Result) {
 			Unanswered: record.Range{First: 1234, Last: 1300}, LastAcked: 1233, HasAcked: true, Tries: 7, Spacing: 254_000_000,
 		}},
 	}
+	c.Signs = c.Events
+	for s := range c.Sessions.All() {
+		s.AToB.Marks = new(record.Marks)
+		for i := range c.Events {
+			if e := &c.Events[i]; e.Session == s.ID && record.Marked(e.Detail) {
+				s.AToB.Marks.Add(e)
+			}
+		}
+	}
 	return in, c
 }
 
@@ -101,8 +110,19 @@ func TestSessionsText(t *testing.T) {
 	if s := "gave up on 2001:"; strings.Count(got, s) != 1 {
 		t.Errorf("what the findings say is said again:\n%s", got)
 	}
+	if s := "left out"; strings.Contains(got, s) {
+		t.Errorf("%q is in\n%s", s, got)
+	}
 	c.Events = c.Events[:3]
 	if s := "+0.570000 s frame 570 10.10.0.1/0x64 to 10.10.0.2/0x8c: 10.10.0.1 had sent everything again up to PSN 16224853 after 70.0 ms: 6 packets, 1 lost"; !strings.Contains(flat(render(t, in, c, Options{})), s) {
+		t.Errorf("%q is not in\n%s", s, render(t, in, c, Options{}))
+	}
+	c.EventsLeftOut = 1
+	if s := "Events the one that matters most of 4; rocelens session tells all of one session; 1 was left out, a larger --max-events keeps more"; !strings.Contains(flat(render(t, in, c, Options{})), s) {
+		t.Errorf("%q is not in\n%s", s, render(t, in, c, Options{}))
+	}
+	c.Events, c.EventsLeftOut = nil, 1234
+	if s := "Events 1,234 of 1,234 were left out, a larger --max-events keeps more"; !strings.Contains(flat(render(t, in, c, Options{})), s) {
 		t.Errorf("%q is not in\n%s", s, render(t, in, c, Options{}))
 	}
 	for _, width := range []int{80, 100, 120} {

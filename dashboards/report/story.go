@@ -44,7 +44,7 @@ func NewStory(r *Report, sessions []*record.Session) *Story {
 				c.Events = append(c.Events, r.Events[i])
 			}
 		}
-		c.Findings = finding.OfSession(s, r.Events, r.EventsLeftOut)
+		c.Findings = finding.OfSession(s, r.Signs)
 		st.Sessions = append(st.Sessions, c)
 	}
 	return st

@@ -117,7 +117,7 @@ func sessionCodes() []Code {
 			Summary:  "responders that had no receive buffer",
 			Meaning:  "RNR NAKs: how many, how long they asked the requester to wait, and how long it took on the wire. Neither loss nor congestion. Critical where a stream spends a tenth of its time so.",
 			Check:    "The receiving application: receives posted earlier, more of them, a busy CPU.",
-			Evidence: "`rnr_naks`, `waited_ns`, `timers_ns` where no event was left out, " + streamsWith("`rnr_naks`, `waited_ns`"),
+			Evidence: "`rnr_naks`, `waited_ns`, `timers_ns`, " + streamsWith("`rnr_naks`, `waited_ns`"),
 		},
 		{
 			Code: "sampled-capture", Severities: warning,

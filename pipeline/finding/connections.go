@@ -23,8 +23,8 @@ func refused(f *Facts) []record.Finding {
 	var h hits
 	reasons := make(map[uint16]bool)
 	hints := ""
-	for i := range f.Events {
-		e := &f.Events[i]
+	for i := range f.Signs {
+		e := &f.Signs[i]
 		d, ok := e.Detail.(record.Reject)
 		if !ok {
 			continue
@@ -88,8 +88,8 @@ func (f *Facts) accepted() map[service]bool {
 // unansweredConnect says which connections were asked for in vain.
 func unansweredConnect(f *Facts) []record.Finding {
 	var h hits
-	for i := range f.Events {
-		e := &f.Events[i]
+	for i := range f.Signs {
+		e := &f.Signs[i]
 		d, ok := e.Detail.(record.Connect)
 		if !ok || d.Answered || f.sampling.most {
 			continue
@@ -126,8 +126,8 @@ const minUnanswered = 5
 // unanswered says which QPs send requests that nobody answers.
 func unanswered(f *Facts) []record.Finding {
 	done := make(map[string]bool) // retry-exhausted tells it better
-	for i := range f.Events {
-		if e := &f.Events[i]; e.Detail.Kind() == record.KindRetryExhausted {
+	for i := range f.Signs {
+		if e := &f.Signs[i]; e.Detail.Kind() == record.KindRetryExhausted {
 			done[e.Session] = true
 		}
 	}

@@ -63,10 +63,7 @@ func (f *Facts) someSessions() iter.Seq[*record.Session] {
 // both are the two streams of a session of which a copy is kept where it is
 // needed.
 func both(s *record.Session) [2]stream {
-	return [2]stream{
-		{s: s, index: 0, req: &s.AToB, resp: &s.BToA, tally: &noTally},
-		{s: s, index: 1, req: &s.BToA, resp: &s.AToB, tally: &noTally},
-	}
+	return [2]stream{streamOf(s, 0), streamOf(s, 1)}
 }
 
 // kept is the stream with a session of its own, which stays as it is.
@@ -344,9 +341,9 @@ func gidUnroutable(f *Facts) []record.Finding {
 		return nil
 	}
 	asked := make(map[string]bool)
-	for i := range f.Events {
-		if d, ok := f.Events[i].Detail.(record.Connect); ok && !d.Answered {
-			asked[f.Events[i].Session] = true
+	for i := range f.Signs {
+		if d, ok := f.Signs[i].Detail.(record.Connect); ok && !d.Answered {
+			asked[f.Signs[i].Session] = true
 		}
 	}
 	var h hits

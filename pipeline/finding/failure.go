@@ -25,8 +25,8 @@ func psnRange(r record.Range) record.Evidence {
 
 // gaveUp are the requesters that gave up, unanswered or refused.
 func gaveUp(f *Facts, rnr bool) (h hits) {
-	for i := range f.Events {
-		e := &f.Events[i]
+	for i := range f.Signs {
+		e := &f.Signs[i]
 		d, ok := e.Detail.(record.RetryExhausted)
 		if !ok || d.RNR != rnr {
 			continue
@@ -255,8 +255,8 @@ var remoteCodes = map[string]struct{ name, status, check string }{
 func remoteError(f *Facts) []record.Finding {
 	var h hits
 	var codes []string
-	for i := range f.Events {
-		e := &f.Events[i]
+	for i := range f.Signs {
+		e := &f.Signs[i]
 		d, ok := e.Detail.(record.Nak)
 		c, known := remoteCodes[d.Code]
 		if !ok || !known {
@@ -324,7 +324,7 @@ func rnrStall(f *Facts) []record.Finding {
 			say += ", " + duration(waited)
 		}
 		h.add(st, n, say, record.Evidence{{Key: "rnr_naks", Value: n}, {Key: "waited_ns", Value: waited}}, record.KindRNRNak)
-		timers, wire, spans = timers+st.rnrTimers, wire+waited, spans+st.span()
+		timers, wire, spans = timers+st.RNRTimers, wire+waited, spans+st.span()
 		if span := st.span(); span > 0 {
 			most = max(most, float64(waited)/float64(span))
 		}
@@ -348,7 +348,7 @@ func rnrStall(f *Facts) []record.Finding {
 	}
 	detail := "A SEND, or a WRITE with immediate data, found no receive buffer. This is no loss and no congestion: the receiving application posts too few receives, or too late."
 	more := record.Evidence{{Key: "rnr_naks", Value: n}, {Key: "waited_ns", Value: wire}}
-	if timers > 0 && f.EventsLeftOut == 0 {
+	if timers > 0 {
 		detail += " The NAKs asked for a wait of " + duration(timers) + " in all"
 		if wire > 0 {
 			detail += "; " + duration(wire) + " passed until the requester went on"

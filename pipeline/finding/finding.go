@@ -18,8 +18,7 @@ type Facts struct {
 	*pipeline.Result
 
 	// What the rules on sessions look things up in, see prepared.
-	tallies  map[streamKey]*tally
-	byID     map[string]*record.Session // of the sessions that events name
+	byID     map[string]*record.Session // of the sessions that signs name
 	notable  []*record.Session          // those that are not plain
 	unseen   uint64                     // those among them beyond maxNotable
 	behind   behind
@@ -108,9 +107,9 @@ var sessionRules = [...]rule{
 func Find(f *Facts) []record.Finding { return find(f, rules[:]) }
 
 // OfSession is what there is to say of one session alone, the worst first. The
-// events may be those of other sessions too, which tell why it stood still.
-func OfSession(s *record.Session, events []record.Event, leftOut uint64) []record.Finding {
-	return find(&Facts{alone: true, Result: &pipeline.Result{Sessions: record.SessionsOf(*s), Events: events, EventsLeftOut: leftOut}}, sessionRules[:])
+// signs may be those of other sessions too, which tell why it stood still.
+func OfSession(s *record.Session, signs []record.Event) []record.Finding {
+	return find(&Facts{alone: true, Result: &pipeline.Result{Sessions: record.SessionsOf(*s), Signs: signs}}, sessionRules[:])
 }
 
 func find(f *Facts, rules []rule) []record.Finding {

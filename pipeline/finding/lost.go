@@ -36,7 +36,7 @@ func lostBeforeTap(f *Facts) []record.Finding {
 			{Key: "lost", Value: n}, {Key: "share", Value: share(n, all)}, {Key: "read_responses", Value: st.req.ReadResponses.LostBeforeTap},
 		})
 		x := &h[len(h)-1]
-		x.first, x.has = st.firstTry, st.hasTry
+		x.first, x.has = st.FirstTry, st.HasTry
 		sent, corrupt, responses = sent+all, corrupt+min(st.req.Lost.Corrupt, st.req.Lost.BeforeTap), responses+st.req.ReadResponses.LostBeforeTap
 		if n >= minHarmful {
 			worst = max(worst, share(n, all))
@@ -109,11 +109,11 @@ func lostAfterTap(f *Facts) []record.Finding {
 			continue
 		}
 		all := max(st.req.Packets, n)
-		if st.readsAfter > 0 { // what was lost may have been an answer
+		if st.ReadsAfter > 0 { // what was lost may have been an answer
 			all += st.resp.ReadResponses.Packets
 		}
 		h.add(st, n, count(n)+", "+percent(n, all), record.Evidence{{Key: "lost", Value: n}, {Key: "share", Value: share(n, all)}}, record.KindTry)
-		sent, reads, answers = sent+all, reads+min(n, st.readsAfter), answers+min(n, st.answersAfter)
+		sent, reads, answers = sent+all, reads+min(n, st.ReadsAfter), answers+min(n, st.AnswersAfter)
 		if n >= minHarmful {
 			worst = max(worst, share(n, all))
 		}

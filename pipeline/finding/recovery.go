@@ -19,38 +19,31 @@ const (
 	minHarmful = 5
 )
 
-// wait is how long a requester waited for its ACK timer. Where events were
-// left out it is what the others say, and at least that.
-func (f *Facts) wait(st *stream) (ns int64, atLeast bool) {
+// wait is how long a requester waited for its ACK timer, in ns.
+func (st *stream) wait() int64 {
 	if st.req.Silences == 0 && st.req.SilenceTime > 0 {
-		return st.req.SilenceTime, false
+		return st.req.SilenceTime
 	}
-	return st.waited, f.EventsLeftOut > 0
+	return st.Waited
 }
 
 // waits adds up those of several.
-func (f *Facts) waits(h hits) (ns, spans int64, most float64, say string) {
-	least := false
+func (h hits) waits() (ns, spans int64, most float64) {
 	for i := range h {
-		w, atLeast := f.wait(&h[i].stream)
-		span := h[i].span()
-		ns, spans, least = ns+w, spans+span, least || atLeast
+		w, span := h[i].wait(), h[i].span()
+		ns, spans = ns+w, spans+span
 		if span > 0 {
 			most = max(most, float64(w)/float64(span))
 		}
 	}
-	say = duration(ns)
-	if least {
-		say = "at least " + say
-	}
-	return ns, spans, most, say
+	return ns, spans, most
 }
 
 // again is what a requester sent again, RNR NAKs aside.
 func (st *stream) again() record.Amount {
 	a := record.Amount{Packets: st.req.Retransmitted.Packets, Bytes: st.req.Retransmitted.Bytes}
-	a.Packets -= min(a.Packets, st.rnrResent.Packets)
-	a.Bytes -= min(a.Bytes, st.rnrResent.Bytes)
+	a.Packets -= min(a.Packets, st.RNRResent.Packets)
+	a.Bytes -= min(a.Bytes, st.RNRResent.Bytes)
 	return a
 }
 
@@ -146,9 +139,9 @@ func goBackN(f *Facts) []record.Finding {
 			{Key: "packets", Value: a.Packets}, {Key: "tries", Value: n}, {Key: "lost", Value: st.req.Lost.BeforeTap + st.req.Lost.AfterTap},
 		})
 		x := &h[len(h)-1]
-		x.first, x.has = st.firstTry, st.hasTry
+		x.first, x.has = st.FirstTry, st.HasTry
 		again.Packets, again.Bytes = again.Packets+a.Packets, again.Bytes+a.Bytes
-		wasted.Packets += st.req.Wasted.Packets - min(st.req.Wasted.Packets, st.rnrWasted)
+		wasted.Packets += st.req.Wasted.Packets - min(st.req.Wasted.Packets, st.RNRWasted)
 		tries, sent = tries+n, sent+st.requests()
 		lost += st.req.Lost.BeforeTap + st.req.Lost.AfterTap + st.resp.ReadResponses.LostBeforeTap
 		zero += st.req.Modes[record.GoBack0]
@@ -163,7 +156,7 @@ func goBackN(f *Facts) []record.Finding {
 		return nil
 	}
 	h.sort()
-	waited, _, _, _ := f.waits(h)
+	waited, _, _ := h.waits()
 	severity := record.Warning
 	if worst >= harmfulAgain {
 		severity = record.Critical
@@ -260,13 +253,13 @@ func ackTimeout(f *Facts) []record.Finding {
 		if n == 0 || st.onlyGaveUp() {
 			continue
 		}
-		w, _ := f.wait(&st)
+		w := st.wait()
 		say := times(n)
 		if w > 0 {
 			say += ", " + duration(w)
 		}
 		h.add(st, n, say, record.Evidence{{Key: "timeouts", Value: n}, {Key: "waited_ns", Value: w}}, record.KindTry)
-		for p, k := range st.timeouts {
+		for p, k := range st.Timeouts {
 			at[p] += k
 		}
 	}
@@ -275,7 +268,7 @@ func ackTimeout(f *Facts) []record.Finding {
 	}
 	h.sort()
 	n := h.sum()
-	waited, span, mostWait, say := f.waits(h)
+	waited, span, mostWait := h.waits()
 	severity := record.Warning
 	if mostWait >= harmfulWait {
 		severity = record.Critical
@@ -285,7 +278,7 @@ func ackTimeout(f *Facts) []record.Finding {
 		title = "Requesters waited until their ACK timers ran out, " + times(n) + " in " + h.between()
 	}
 	if waited > 0 {
-		title += ": " + say + inAll(waited, span)
+		title += ": " + duration(waited) + inAll(waited, span)
 	}
 	detail := "Nothing told the requester of a loss there: the last packet of a burst, a READ's only response or the answer was lost, or the answer came too late."
 	if sum(at[:]) == n {
@@ -301,11 +294,11 @@ func ackTimeout(f *Facts) []record.Finding {
 	}
 	detail += h.worst()
 	if x := h.longestOutage(); x != nil {
-		o := &x.outage
-		detail += " " + x.name() + " began again " + times(o.n) + " in a row at PSN " + strconv.FormatUint(uint64(o.psn), 10) + ", for " + duration(o.lasted()) +
+		o := &x.Outage
+		detail += " " + x.name() + " began again " + times(o.N) + " in a row at PSN " + strconv.FormatUint(uint64(o.PSN), 10) + ", for " + duration(o.Lasted()) +
 			": no answer came meanwhile. Look for an outage then, before the timer: a link that flapped, a route that changed, a host that stood still."
 		more = append(more, record.Fact{Key: "outage", Value: record.Evidence{
-			{Key: "session", Value: x.s.ID}, {Key: "psn", Value: uint64(o.psn)}, {Key: "tries", Value: o.n}, {Key: "lasted_ns", Value: o.lasted()}, {Key: "first", Value: o.first},
+			{Key: "session", Value: x.s.ID}, {Key: "psn", Value: uint64(o.PSN)}, {Key: "tries", Value: o.N}, {Key: "lasted_ns", Value: o.Lasted()}, {Key: "first", Value: o.First},
 		}})
 	}
 	detail += " A timer costs far more than a NAK: see whether the QPs' ACK timeout suits this network, once the loss has been dealt with."
@@ -324,11 +317,11 @@ const (
 // none was cut off.
 func (h hits) longestOutage() (longest *hit) {
 	for i := range h {
-		o := &h[i].outage
-		if o.n < minOutage || o.n < sureOutage && 4*o.n < h[i].n {
+		o := &h[i].Outage
+		if o.N < minOutage || o.N < sureOutage && 4*o.N < h[i].n {
 			continue
 		}
-		if longest == nil || o.lasted() > longest.outage.lasted() {
+		if longest == nil || o.Lasted() > longest.Outage.Lasted() {
 			longest = &h[i]
 		}
 	}
@@ -353,7 +346,7 @@ func answerLost(f *Facts) []record.Finding {
 		// A receiver that takes packets in order alone answers what comes late
 		// twice: reordering says it.
 		n := st.req.Places[record.Answer]
-		n -= min(n, st.answersAfter) // lost-after-tap says it
+		n -= min(n, st.AnswersAfter) // lost-after-tap says it
 		if n > 0 && minShare*n >= st.tries() && st.req.Reordered == 0 {
 			more := record.Evidence{{Key: "tries", Value: n}}
 			if l := &st.req.AckLatency; l.Count > 0 {

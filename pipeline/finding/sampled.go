@@ -97,7 +97,7 @@ func (f *Facts) sampled() sampling {
 	var packets, gaps, in, held, all, streams uint64
 	for s := range f.Sessions.All() {
 		for i, d := range [2][2]*record.Direction{{&s.AToB, &s.BToA}, {&s.BToA, &s.AToB}} {
-			st := stream{s: s, index: uint8(i), req: d[0], resp: d[1], tally: &noTally}
+			st := stream{s: s, index: uint8(i), req: d[0], resp: d[1], Marks: &noMarks}
 			first, g, _, is := st.sample()
 			if first < 2 {
 				continue

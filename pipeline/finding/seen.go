@@ -84,8 +84,8 @@ func silence(f *Facts) []record.Finding {
 	var lasted int64
 	var n uint64
 	at := make(map[streamKey]int) // in h
-	for i := range f.Events {
-		e := &f.Events[i]
+	for i := range f.Signs {
+		e := &f.Signs[i]
 		d, ok := e.Detail.(record.Silence)
 		if !ok || d.Lasted < minSilence || f.behind.events[i] {
 			continue
@@ -123,14 +123,10 @@ func silence(f *Facts) []record.Finding {
 
 // protocolError says which rules were broken.
 func protocolError(f *Facts) []record.Finding {
-	type broken struct {
-		name string
-		n    uint64
-	}
-	var rules []broken
+	var rules []record.BrokenRule
 	var h hits
-	for i := range f.Events {
-		e := &f.Events[i]
+	for i := range f.Signs {
+		e := &f.Signs[i]
 		d, ok := e.Detail.(record.ProtocolError)
 		if !ok {
 			continue
@@ -148,26 +144,33 @@ func protocolError(f *Facts) []record.Finding {
 			stream: st, n: n, say: say, first: e.Frame, has: true,
 			more: record.Evidence{{Key: "rule", Value: d.Rule}, {Key: "got", Value: d.Got}, {Key: "want", Value: d.Want}, {Key: "psn", Value: uint64(d.PSN)}, {Key: "frame", Value: e.Frame}},
 		})
-		at := slices.IndexFunc(rules, func(b broken) bool { return b.name == d.Rule })
-		if at < 0 {
-			at = len(rules)
-			rules = append(rules, broken{name: d.Rule})
+		if !slices.ContainsFunc(rules, func(b record.BrokenRule) bool { return b.Rule == d.Rule }) {
+			rules = append(rules, record.BrokenRule{Rule: d.Rule})
 		}
-		rules[at].n += n
 	}
 	if len(h) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(rules, func(a, b broken) int { return cmp.Compare(b.n, a.n) })
+	var n uint64
+	for st := range f.whole() {
+		for _, b := range st.Broken {
+			n += b.N
+			if at := slices.IndexFunc(rules, func(r record.BrokenRule) bool { return r.Rule == b.Rule }); at >= 0 {
+				rules[at].N += b.N
+			} else {
+				rules = append(rules, b)
+			}
+		}
+	}
+	slices.SortStableFunc(rules, func(a, b record.BrokenRule) int { return cmp.Compare(b.N, a.N) })
 	var names []string
 	list := []record.Evidence{}
 	for i, r := range rules {
-		names = append(names, r.name+" ("+count(r.n)+")")
+		names = append(names, r.Rule+" ("+count(r.N)+")")
 		if i < maxListed {
-			list = append(list, record.Evidence{{Key: "rule", Value: r.name}, {Key: "packets", Value: r.n}})
+			list = append(list, record.Evidence{{Key: "rule", Value: r.Rule}, {Key: "packets", Value: r.N}})
 		}
 	}
-	n := h.sum()
 	return h.finding(record.Warning, "protocol-error",
 		"The rules of the transport were broken "+times(n)+": "+listed(names),
 		strings.TrimSpace(h.each())+" This is for whoever builds the NIC or writes its driver or firmware: each event has the packet's PSN, and what the rule asks for.",

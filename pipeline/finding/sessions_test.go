@@ -300,7 +300,8 @@ func TestSessionRules(t *testing.T) {
 		r := clean()
 		tc.set(r)
 		f := facts()
-		f.Sessions, f.Events = record.SessionsOf(r.s...), r.events
+		f.Sessions = record.SessionsOf(r.s...)
+		told(f, r.events)
 		found := finding.Find(f)
 		var got []string
 		said := ""
@@ -386,11 +387,11 @@ func TestMany(t *testing.T) {
 func TestOfSession(t *testing.T) {
 	s := session("s", end(1, 0x11), end(2, 0x12))
 	s.AToB.Lost.BeforeTap = 1
-	all := finding.OfSession(&s, []record.Event{event(9, "s", record.RetryExhausted{}), event(9, "t", record.RetryExhausted{})}, 0)
+	all := finding.OfSession(&s, []record.Event{event(9, "s", record.RetryExhausted{}), event(9, "t", record.RetryExhausted{})})
 	if len(all) != 2 || all[0].Code != "retry-exhausted" || all[1].Code != "lost-before-tap" {
 		t.Errorf("%+v", all)
 	}
-	if all := finding.OfSession(&record.Session{}, nil, 0); len(all) > 0 {
+	if all := finding.OfSession(&record.Session{}, nil); len(all) > 0 {
 		t.Errorf("%+v", all)
 	}
 }

@@ -15,52 +15,10 @@ type stream struct {
 	index uint8             // 0 where A is the requester, 1 where B is
 	req   *record.Direction // what the requester sent
 	resp  *record.Direction // what the responder sent
-	*tally
+	*record.Marks
 }
 
-// tally is what the events of a stream add to its session's figures. It is
-// incomplete where events were left out.
-type tally struct {
-	first        map[record.EventKind]record.FrameRef
-	waited       int64 // ns, before tries by timeout
-	timeouts     [record.NumPlaces]uint64
-	rnrTimers    int64 // ns that RNR NAKs asked for
-	rnrResent    record.Amount
-	rnrWasted    uint64          // packets of those that the tap had seen
-	answersAfter uint64          // of these, those whose answer it was
-	readsAfter   uint64          // READs and atomics of which request or answer was lost behind the tap
-	gaveUp       uint64          // tries that ended in nothing
-	firstTry     record.FrameRef // RNR aside
-	hasTry       bool
-	run, outage  outage // the tries under way, and the longest
-}
-
-// outage is a run of tries by timeout that all began at one PSN: nothing got
-// through meanwhile.
-type outage struct {
-	psn   uint32
-	n     uint64
-	begun int64 // the silence before the first
-	last  int64
-	first record.FrameRef
-}
-
-func (o *outage) lasted() int64 { return o.last - o.begun }
-
-// next takes the next try of a stream into account.
-func (o *outage) next(e *record.Event, d *record.Try) {
-	switch {
-	case d.Cause != record.CauseTimeout || d.Place == record.Answer: // something got through
-		*o = outage{}
-		return
-	case o.n == 0 || o.psn != d.PSN:
-		*o = outage{psn: d.PSN, begun: e.Time - d.Silence, first: e.Frame}
-	}
-	o.n += max(e.Count, 1)
-	o.last = e.Time
-}
-
-var noTally tally
+var noMarks record.Marks
 
 // streamKey names a stream.
 type streamKey struct {
@@ -68,58 +26,16 @@ type streamKey struct {
 	index   uint8
 }
 
-// tallies adds up the events.
-func tallies(events []record.Event) map[streamKey]*tally {
-	all := make(map[streamKey]*tally)
-	for i := range events {
-		e := &events[i]
-		k := streamKey{e.Session, e.Stream}
-		t := all[k]
-		if t == nil {
-			t = &tally{first: make(map[record.EventKind]record.FrameRef)}
-			all[k] = t
-		}
-		kind := e.Detail.Kind()
-		if first, ok := t.first[kind]; !ok || e.Frame.Before(first) {
-			t.first[kind] = e.Frame
-		}
-		switch d := e.Detail.(type) {
-		case record.RNRNak:
-			t.rnrTimers += d.Timer * int64(max(e.Count, 1))
-		case *record.Try:
-			t.addTry(e, d)
-		case record.RetryExhausted:
-			if !d.RNR {
-				t.gaveUp += uint64(d.Tries)
-			}
-		}
+// streamOf is one of the streams of a session, that of A's requests or of B's.
+func streamOf(s *record.Session, index uint8) stream {
+	st := stream{s: s, index: index, req: &s.AToB, resp: &s.BToA}
+	if index == 1 {
+		st.req, st.resp = st.resp, st.req
 	}
-	return all
-}
-
-func (t *tally) addTry(e *record.Event, d *record.Try) {
-	if t.run.next(e, d); t.run.n > 0 && t.run.lasted() > t.outage.lasted() {
-		t.outage = t.run
+	if st.Marks = st.req.Marks; st.Marks == nil {
+		st.Marks = &noMarks
 	}
-	if d.Cause == record.CauseRNR {
-		t.rnrResent.Packets += d.Resent.Packets
-		t.rnrResent.Bytes += d.Resent.Bytes
-		t.rnrWasted += d.Wasted.Packets
-		return
-	}
-	if !t.hasTry || e.Frame.Before(t.firstTry) {
-		t.firstTry, t.hasTry = e.Frame, true
-	}
-	if strings.Contains(d.Opcode, "READ_REQUEST") || strings.Contains(d.Opcode, "CMP_SWAP") || strings.Contains(d.Opcode, "FETCH_ADD") {
-		t.readsAfter += d.LostAfter
-		if d.Place == record.Answer {
-			t.answersAfter += d.LostAfter
-		}
-	}
-	if d.Cause == record.CauseTimeout {
-		t.waited += d.Silence * int64(max(e.Count, 1))
-		t.timeouts[d.Place] += max(e.Count, 1)
-	}
+	return st
 }
 
 // streams are all streams of the sessions that are not plain.
@@ -127,14 +43,7 @@ func (f *Facts) streams() iter.Seq[stream] {
 	return func(yield func(stream) bool) {
 		for _, s := range f.notable {
 			for index := range uint8(2) {
-				st := stream{s: s, index: index, req: &s.AToB, resp: &s.BToA, tally: f.tallies[streamKey{s.ID, index}]}
-				if index == 1 {
-					st.req, st.resp = st.resp, st.req
-				}
-				if st.tally == nil {
-					st.tally = &noTally
-				}
-				if !yield(st) {
+				if !yield(streamOf(s, index)) {
 					return
 				}
 			}
@@ -148,14 +57,7 @@ func (f *Facts) stream(e *record.Event) (stream, bool) {
 	if s == nil {
 		return stream{}, false
 	}
-	st := stream{s: s, index: e.Stream, req: &s.AToB, resp: &s.BToA, tally: f.tallies[streamKey{s.ID, e.Stream}]}
-	if e.Stream == 1 {
-		st.req, st.resp = st.resp, st.req
-	}
-	if st.tally == nil {
-		st.tally = &noTally
-	}
-	return st, true
+	return streamOf(s, e.Stream), true
 }
 
 // maxNotable is how many sessions the rules look at: those with something to
@@ -166,11 +68,10 @@ const maxNotable = 1 << 16
 // prepared is f with what the rules on sessions look things up in.
 func (f *Facts) prepared() *Facts {
 	g := *f
-	g.tallies = tallies(f.Events)
-	g.behind = stalled(f.Events)
+	g.behind = stalled(f.Signs)
 	ids := make(map[string]bool)
-	for i := range f.Events {
-		ids[f.Events[i].Session] = true
+	for i := range f.Signs {
+		ids[f.Signs[i].Session] = true
 	}
 	g.byID = make(map[string]*record.Session, len(ids))
 	for _, s := range f.Sessions.Notable() {
@@ -233,7 +134,7 @@ func (st *stream) tries() uint64 {
 
 // onlyGaveUp says whether all that the requester sent again was its last try
 // to be heard, which is a finding of its own.
-func (st *stream) onlyGaveUp() bool { return st.gaveUp > 0 && st.tries() <= st.gaveUp }
+func (st *stream) onlyGaveUp() bool { return st.GaveUp > 0 && st.tries() <= st.GaveUp }
 
 // requests are the packets that the requester sent as such: all but answers to
 // the other side's requests.
@@ -272,7 +173,7 @@ type hits []hit
 func (h *hits) add(st stream, n uint64, say string, more record.Evidence, kinds ...record.EventKind) {
 	x := hit{stream: st, n: n, more: more, say: say}
 	for _, k := range kinds {
-		if ref, ok := st.first[k]; ok && (!x.has || ref.Before(x.first)) {
+		if ref, ok := st.First(k); ok && (!x.has || ref.Before(x.first)) {
 			x.first, x.has = ref, true
 		}
 	}

@@ -77,7 +77,7 @@ func pauseVictims(f *Facts) []record.Finding {
 		if o.n > 1 {
 			continue
 		}
-		st := stream{s: o.s, index: o.index, req: &o.s.AToB, resp: &o.s.BToA, tally: &noTally}
+		st := stream{s: o.s, index: o.index, req: &o.s.AToB, resp: &o.s.BToA, Marks: &noMarks}
 		if o.index == 1 {
 			st.req, st.resp = st.resp, st.req
 		}

@@ -5,7 +5,7 @@ import "github.com/rocelens/rocelens/pipeline/sketch"
 // Congestion is what ECN marks and CNPs say of what one side sent, and of how
 // it took them. It counts neither copies nor packets with a wrong ICRC.
 type Congestion struct {
-	Marks Marks
+	Marks MarkSight
 	// DataMarked are the requests and READ responses of this side that are
 	// marked CE at the tap, AcksMarked its acknowledgements, CNPsMarked the CNPs
 	// that it sent.
@@ -29,17 +29,17 @@ type Congestion struct {
 	ToRecover         sketch.Histogram // from there to the end of the first window that is not
 }
 
-// Marks says what the tap sees of the marks that CNPs are about.
-type Marks uint8
+// MarkSight says what the tap sees of the marks that CNPs are about.
+type MarkSight uint8
 
 // What can be.
 const (
-	MarksNone   Marks = iota // there are CNPs, and no mark: it is set behind the tap
-	MarksSeen                // some
-	MarksHidden              // the data is not in the capture, or was not matched with the CNPs
+	MarksNone   MarkSight = iota // there are CNPs, and no mark: it is set behind the tap
+	MarksSeen                    // some
+	MarksHidden                  // the data is not in the capture, or was not matched with the CNPs
 )
 
-func (m Marks) String() string { return [...]string{"none", "seen", "hidden"}[m] }
+func (m MarkSight) String() string { return [...]string{"none", "seen", "hidden"}[m] }
 
 // Pacing is what the times between CNPs fit: a least time for each QP, for each
 // destination, or for the whole port of their sender. They fit several where

@@ -73,8 +73,8 @@ type Pairing struct {
 
 // Direction is what one side of a session sent. Messages, Goodput,
 // Retransmitted, Wasted, Episodes, Tries, Places, Lost, Reordered, Undecided,
-// Gaps, Silences, both latencies and the peaks are of the stream whose requester
-// that side is.
+// Gaps, Silences, both latencies, Marks and the peaks are of the stream whose
+// requester that side is.
 type Direction struct {
 	Packets      uint64
 	WireBytes    uint64
@@ -125,6 +125,9 @@ type Direction struct {
 	MessageLatency sketch.Histogram
 	Latency        [NumMessageKinds]sketch.Histogram // MessageLatency by kind
 	NakReaction    sketch.Histogram                  // NAK at the tap to the first packet sent again
+
+	// Marks are those of the stream's events, nil without any.
+	Marks *Marks
 
 	// Peaks of what was sent and not yet acknowledged.
 	PeakPackets, PeakBytes uint64

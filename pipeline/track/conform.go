@@ -39,8 +39,9 @@ const unknownLeft = -1 << 62
 func (t *Tracker) breaks(by *flow, p *Packet, rule string) bool {
 	by.bad().errors++
 	t.cfg.Notes.broke(p, rule)
-	if len(t.events) >= t.room {
+	if len(t.events) >= t.room && t.signed[signBroken] >= maxSigns {
 		t.leftOut++
+		by.marks().Broke(rule, 1)
 		return false
 	}
 	return true

@@ -214,7 +214,7 @@ func TestSlowAndRecovered(t *testing.T) {
 // TestRateUnknown: what can't be seen is not said to be nothing.
 func TestRateUnknown(t *testing.T) {
 	for name, want := range map[string]struct {
-		marks    record.Marks
+		marks    record.MarkSight
 		reaction record.Reaction
 	}{
 		"cnp_slow_application": {record.MarksSeen, record.ReactionUnknown},

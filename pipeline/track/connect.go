@@ -115,11 +115,7 @@ func (t *Tracker) adoptNew(f *flow) {
 
 // note adds an event of a connection, whose session may have no packets yet.
 func (t *Tracker) note(c *connection, ref record.FrameRef, d record.Detail) {
-	if len(t.events) >= t.room {
-		t.leftOut++
-		return
-	}
-	t.events = append(t.events, event{conn: c, time: ref.Time, frame: ref, detail: d})
+	t.put(event{conn: c, time: ref.Time, frame: ref, detail: d})
 }
 
 // idleConnections says how the connections came about, and returns those that

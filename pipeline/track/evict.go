@@ -131,9 +131,16 @@ func (t *Tracker) forgetAll(out []*flow) {
 	}
 	t.Evicted += uint64(len(lives))
 	// Events outlive their flows.
-	for i := range t.events {
-		if e := &t.events[i]; e.stream != nil && lives[e.stream.life] {
-			e.settle()
+	t.settleEvents(func(l *life) bool { return lives[l] })
+}
+
+// settleEvents settles the events of some lives.
+func (t *Tracker) settleEvents(of func(*life) bool) {
+	for _, list := range [...][]event{t.events, t.signs} {
+		for i := range list {
+			if e := &list[i]; e.stream != nil && of(e.stream.life) {
+				e.settle()
+			}
 		}
 	}
 }

@@ -32,6 +32,7 @@ func (t *Tracker) settle(f *flow) {
 	if f.gone {
 		return
 	}
+	defer f.markEnded()
 	if f.hall != nil {
 		if !f.hall.closed {
 			t.release(f)
@@ -318,6 +319,9 @@ func direction(d *record.Direction, f *flow) {
 		d.Gaps, d.Jumped = b.gaps, b.jumped-min(b.jumped, b.shown)
 		d.Silences, d.SilenceTime, d.RNRTime = b.silences, b.silenceTime, b.rnrTime
 		d.ICRCBad, d.ProtocolErrors = b.icrcBad, b.errors
+		if b.marks != nil {
+			d.Marks = &b.marks.Marks
+		}
 	}
 	if m := f.more; m != nil && m.source != nil && m.source.destinations > 1 {
 		d.Lost.BeforeTap = 0

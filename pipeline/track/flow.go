@@ -132,6 +132,7 @@ type trouble struct {
 	cnps          uint64
 	icrcBad       uint64
 	errors        uint64
+	marks         *marks
 	reaction      sketch.Histogram
 }
 

@@ -74,7 +74,7 @@ func TestErrorsWithoutRoom(t *testing.T) {
 		next(sendOnly, 10)
 		next(sendFirst, 1000)
 	}
-	for range 200 {
+	for range 2000 { // more than conclusions need
 		wrong()
 	}
 	if n := testing.AllocsPerRun(100, wrong); n > 0 {
@@ -83,7 +83,14 @@ func TestErrorsWithoutRoom(t *testing.T) {
 	tr.Close(0)
 	sessions, events, leftOut := track.Records(track.Config{MaxEvents: 1}, tr)
 	errors := sessions.At(0).AToB.ProtocolErrors
-	if errors < 600 || uint64(len(events))+leftOut < errors {
+	if errors < 6000 || uint64(len(events))+leftOut < errors {
 		t.Errorf("%d errors, %d events, %d left out", errors, len(events), leftOut)
+	}
+	var marked uint64
+	for _, b := range sessions.At(0).AToB.Marks.Broken {
+		marked += b.N
+	}
+	if signs := track.Signs(tr); marked != errors || len(signs) != 1<<12 {
+		t.Errorf("%d errors, %d of them by rule, %d signs", errors, marked, len(signs))
 	}
 }

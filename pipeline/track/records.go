@@ -3,15 +3,14 @@ package track
 import (
 	"cmp"
 	"container/heap"
-	"slices"
 
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
 // Records are the records of trackers that are closed, each of which had some
 // pairs of addresses: sessions in the order of their first packets, events in
-// order of time and at most as many as the Config given allows, and how many
-// events were left out.
+// order of time and at most as many as the Config given allows, failures before
+// others, and how many events were left out.
 func Records(cfg Config, trackers ...*Tracker) (sessions record.Sessions, events []record.Event, leftOut uint64) {
 	joinSources(trackers)
 	joinCNPs(trackers)
@@ -23,20 +22,12 @@ func Records(cfg Config, trackers ...*Tracker) (sessions record.Sessions, events
 	}
 	all := make([]event, 0, n)
 	for _, t := range trackers {
-		all = append(all, t.events...)
+		all = append(all, t.listed()...)
 	}
-	slices.SortStableFunc(all, func(a, b event) int { return cmp.Compare(a.time, b.time) })
-	if over := len(all) - cfg.MaxEvents; over > 0 {
-		leftOut += uint64(over)
-		all = all[:cfg.MaxEvents]
-	}
-	if len(all) > 0 {
-		events = make([]record.Event, len(all))
-	}
-	for i := range all {
-		events[i] = all[i].record()
-	}
-	return listOf(mergeRows(trackers)), events, leftOut
+	byTime(all)
+	n = len(all)
+	all = firstOf(all, cfg.MaxEvents)
+	return listOf(mergeRows(trackers)), recordsOf(all), leftOut + uint64(n-len(all))
 }
 
 // joinSources sums up how many destinations a sender of datagrams has.

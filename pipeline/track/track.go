@@ -19,7 +19,8 @@ type Config struct {
 	// AckTimeout is the requesters' ACK timeout in nanoseconds; 0 learns it
 	// from CM and from silences.
 	AckTimeout int64
-	// MaxEvents is how many events are kept, the first ones; 0 keeps none.
+	// MaxEvents is how many events are kept, failures and then the first ones; 0
+	// keeps none. It changes no session, and no sign.
 	MaxEvents int
 	// MaxMemory is what flows may take, in bytes; 0 sets no bound. Beyond it,
 	// those that were silent longest are forgotten, and counted. Trackers that
@@ -60,7 +61,10 @@ type Tracker struct {
 
 	events  []event
 	leftOut uint64
-	rows    []sessionRow // once it is closed
+	emitted uint64
+	signs   []event
+	signed  [numSigns]int // how many of each
+	rows    []sessionRow  // once it is closed
 }
 
 // New returns a Tracker.
@@ -76,6 +80,7 @@ type event struct {
 	// Once the flow is forgotten:
 	session string
 	index   uint8
+	number  uint64 // of the events noted
 	time    int64
 	frame   record.FrameRef
 	detail  record.Detail
@@ -85,11 +90,8 @@ type event struct {
 func (t *Tracker) emit(f *flow, p *Packet, d record.Detail) { t.emitAt(f, p.Ref(), d) }
 
 func (t *Tracker) emitAt(f *flow, ref record.FrameRef, d record.Detail) {
-	if len(t.events) >= t.room {
-		t.leftOut++
-		return
-	}
-	t.events = append(t.events, event{stream: f, time: ref.Time, frame: ref, detail: d})
+	f.mark(ref, d)
+	t.put(event{stream: f, time: ref.Time, frame: ref, detail: d})
 }
 
 // Add takes the next packets. Each packet finds its flow somewhere in memory:
@@ -295,10 +297,6 @@ func (t *Tracker) Close(end int64) {
 	t.lookBack()
 	t.list()
 	t.seekers, t.halls, t.groups = index{}, nil, nil
-	for i := range t.events {
-		if e := &t.events[i]; e.stream != nil {
-			e.settle()
-		}
-	}
+	t.settleEvents(func(*life) bool { return true })
 	t.events = slices.DeleteFunc(t.events, func(e event) bool { return e.detail == nil })
 }

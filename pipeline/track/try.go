@@ -294,6 +294,9 @@ func (t *Tracker) nowHeard(f *flow) {
 		if u.try.Place == record.PlaceUnknown {
 			t.movePlace(f, &echo{try: u.try, episode: u.episode}, record.AfterTap)
 		}
+		if m := b.marks; u.try != r.try && m != nil && u.try != m.ended {
+			m.isTimeout(u.try) // it was marked without a cause
+		}
 	}
 	r.unheard = nil
 }

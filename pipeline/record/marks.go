@@ -1,0 +1,158 @@
+package record
+
+import (
+	"slices"
+	"strings"
+)
+
+// Marks are what conclusions need of the events of a stream, whether or not
+// there was room for the events: sums, and first frames.
+type Marks struct {
+	Firsts   []FirstOfKind
+	FirstTry FrameRef // RNR aside, where HasTry
+	HasTry   bool
+	Waited   int64             // ns, before tries by timeout
+	Timeouts [NumPlaces]uint64 // tries by timeout
+	// RNRTimers are the ns that RNR NAKs asked for, RNRResent is what was sent
+	// again after them, and RNRWasted the packets of those that the tap had
+	// seen.
+	RNRTimers int64
+	RNRResent Amount
+	RNRWasted uint64
+	// ReadsAfter are READs and atomics of which request or answer was lost
+	// behind the tap, AnswersAfter those of them whose answer it was.
+	ReadsAfter, AnswersAfter uint64
+	GaveUp                   uint64 // tries that ended in nothing
+	Run, Outage              Outage // the tries under way, and the longest
+	Broken                   []BrokenRule
+}
+
+// FirstOfKind is the frame of the first event of a kind.
+type FirstOfKind struct {
+	Kind  EventKind
+	Frame FrameRef
+}
+
+// BrokenRule says how often a rule of the transport was broken.
+type BrokenRule struct {
+	Rule string
+	N    uint64
+}
+
+// Outage is a run of tries by timeout that all began at one PSN: nothing got
+// through meanwhile.
+type Outage struct {
+	PSN   uint32
+	N     uint64
+	Begun int64 // the silence before the first
+	Last  int64
+	First FrameRef
+}
+
+// Lasted is how long, in ns.
+func (o *Outage) Lasted() int64 { return o.Last - o.Begun }
+
+// next takes the next try of a stream into account. What is not known to be a
+// timeout turns out to be one once the first answer is seen.
+func (o *Outage) next(e *Event, d *Try) {
+	switch {
+	case d.Cause != CauseTimeout && d.Cause != CauseUnknown || d.Place == Answer: // something got through
+		*o = Outage{}
+		return
+	case o.N == 0 || o.PSN != d.PSN:
+		*o = Outage{PSN: d.PSN, Begun: e.Time - d.Silence, First: e.Frame}
+	}
+	o.N += max(e.Count, 1)
+	o.Last = e.Time
+}
+
+// Marked says whether Marks have something of the events of that kind.
+func Marked(d Detail) bool {
+	switch d.(type) {
+	case *Try, RNRNak, CaptureLoss, Reorder, Undecided, RetryExhausted, ProtocolError:
+		return true
+	}
+	return false
+}
+
+// First is the frame of the first event of a kind, if there was one.
+func (m *Marks) First(kind EventKind) (FrameRef, bool) {
+	for i := range m.Firsts {
+		if m.Firsts[i].Kind == kind {
+			return m.Firsts[i].Frame, true
+		}
+	}
+	return FrameRef{}, false
+}
+
+// Add takes the next event of the stream into account, as it turned out to be.
+func (m *Marks) Add(e *Event) {
+	kind := e.Detail.Kind()
+	switch at := slices.IndexFunc(m.Firsts, func(f FirstOfKind) bool { return f.Kind == kind }); {
+	case at < 0:
+		m.Firsts = append(m.Firsts, FirstOfKind{kind, e.Frame})
+	case e.Frame.Before(m.Firsts[at].Frame):
+		m.Firsts[at].Frame = e.Frame
+	}
+	switch d := e.Detail.(type) {
+	case RNRNak:
+		m.RNRTimers += d.Timer * int64(max(e.Count, 1))
+	case *Try:
+		m.try(e, d)
+	case RetryExhausted:
+		if !d.RNR {
+			m.GaveUp += uint64(d.Tries)
+		}
+	case ProtocolError:
+		m.Broke(d.Rule, max(e.Count, 1))
+	}
+}
+
+// Broke counts packets that broke a rule.
+func (m *Marks) Broke(rule string, n uint64) {
+	at := slices.IndexFunc(m.Broken, func(b BrokenRule) bool { return b.Rule == rule })
+	if at < 0 {
+		at = len(m.Broken)
+		m.Broken = append(m.Broken, BrokenRule{Rule: rule})
+	}
+	m.Broken[at].N += n
+}
+
+func (m *Marks) try(e *Event, d *Try) {
+	if m.Run.next(e, d); m.Run.N > 0 && m.Run.Lasted() > m.Outage.Lasted() {
+		m.Outage = m.Run
+	}
+	if d.Cause == CauseRNR {
+		m.RNRResent.Packets += d.Resent.Packets
+		m.RNRResent.Bytes += d.Resent.Bytes
+		m.RNRWasted += d.Wasted.Packets
+		return
+	}
+	if !m.HasTry || e.Frame.Before(m.FirstTry) {
+		m.FirstTry, m.HasTry = e.Frame, true
+	}
+	if strings.Contains(d.Opcode, "READ_REQUEST") || strings.Contains(d.Opcode, "CMP_SWAP") || strings.Contains(d.Opcode, "FETCH_ADD") {
+		m.ReadsAfter += d.LostAfter
+		if d.Place == Answer {
+			m.AnswersAfter += d.LostAfter
+		}
+	}
+	if d.Cause == CauseTimeout {
+		m.Waited += d.Silence * int64(max(e.Count, 1))
+		m.Timeouts[d.Place] += max(e.Count, 1)
+	}
+}
+
+// Fatal says whether an event ends a connection, or keeps it from coming
+// about.
+func Fatal(d Detail) bool {
+	switch d := d.(type) {
+	case RetryExhausted, Failed, Reject:
+		return true
+	case Nak:
+		return d.Code != "sequence"
+	case Connect:
+		return !d.Answered
+	}
+	return false
+}
