@@ -68,7 +68,7 @@ With --no-icrc no packet is looked at for corruption, so --fail-on does not see 
 	o.top = report.DefaultTop
 	f.Var((*atLeastOne)(&o.top), "top", "sessions that text lists, the worst first")
 	f.Var((*sessionSort)(&o.sort), "session-sort", "what text lists first, `ORDER`: "+strings.Join(report.SortNames(), ", "))
-	f.IntVar(&o.maxEvents, "max-events", pipeline.DefaultConfig().Track.MaxEvents, "keep at most `N` events in the report; what is left out is counted")
+	f.IntVar(&o.maxEvents, "max-events", pipeline.DefaultConfig().Track.MaxEvents, "keep at most `N` events in the report, failures first; what is left out is counted, and no finding depends on it")
 	addMaxMemory(f, &o.maxMemory)
 	addAckTimeout(f, &o.timeout)
 	addPause(f, &o.pause)

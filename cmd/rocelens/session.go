@@ -60,7 +60,7 @@ between the events; standard input can be read only once, and goes without.`,
 	f.StringVar(&o.qp, "qp", "", "`NUMBER` of the queue pair at either end")
 	f.StringVar(&o.addr, "addr", "", "`ADDRESS` of the end that has it, or of the other one")
 	f.StringVar(&o.format, "format", "text", "`FORM`: text, or json for scripts")
-	f.IntVar(&o.maxEvents, "max-events", storyEvents, "keep at most `N` events of all sessions")
+	f.IntVar(&o.maxEvents, "max-events", storyEvents, "keep at most `N` events of all sessions, failures first")
 	addAckTimeout(f, &o.timeout)
 	addWorkers(f, &o.workers)
 	addMaxMemory(f, &o.maxMemory)

@@ -164,8 +164,9 @@ func EventsMarkdown() string {
 <!-- Written by "go test ./dashboards/report -run EventsDoc -update" from the table in dashboards/report/kinds.go. Change it there. -->
 
 An event is a thing that happened, on a session or, with ` + "`pause`" + ` and ` + "`storm`" + `, on a link. The array ` + "`events`" + ` of the [JSON report](report.md#events) has them in
-the order of time; ` + "`rocelens session`" + ` tells those of one session. Their number is bounded by ` + "`--max-events`" + `; what was
-left out is counted in ` + "`events_left_out`" + `.
+the order of time; ` + "`rocelens session`" + ` tells those of one session. Their number is bounded by ` + "`--max-events`" + `: failures
+(` + "`retry_exhausted`" + `, ` + "`failed`" + `, ` + "`reject`" + `, a ` + "`connect`" + ` without an answer, a ` + "`nak`" + ` other than ` + "`sequence`" + `) are kept before others, and of those the
+first. What was left out is counted in ` + "`events_left_out`" + `. Sessions and findings do not depend on it.
 
 Every event has ` + "`time`" + ` (nanoseconds since the epoch), ` + "`kind`" + `, ` + "`session`" + ` (its id), ` + "`stream`" + ` (` + "`a`" + ` for the requests
 of side a and the answers to them, ` + "`b`" + ` for those of b), ` + "`frame`" + ` and ` + "`count`" + ` (a run of the same is one event); those of a link
