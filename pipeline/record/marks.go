@@ -69,7 +69,7 @@ func (o *Outage) next(e *Event, d *Try) {
 // Marked says whether Marks have something of the events of that kind.
 func Marked(d Detail) bool {
 	switch d.(type) {
-	case *Try, RNRNak, CaptureLoss, Reorder, Undecided, RetryExhausted, ProtocolError:
+	case *Try, RNRNak, CaptureLoss, Reorder, Undecided, RetryExhausted, ProtocolError, *CE, *CNP:
 		return true
 	}
 	return false
