@@ -173,7 +173,7 @@ func (n *narrator) head() {
 	}
 	if v := s.Vantage; v != record.VantageUnknown {
 		more = append(more, map[record.Vantage]string{
-			record.VantageRequester: "tap next to " + hostName(&s.A), record.VantageResponder: "tap next to " + hostName(&s.B), record.VantageBetween: "tap between the two",
+			record.VantageRequester: "no router between " + hostName(&s.A) + " and the tap", record.VantageResponder: "no router between " + hostName(&s.B) + " and the tap", record.VantageBetween: "routers on both sides of the tap",
 		}[v])
 	}
 	if len(more) > 0 {

@@ -90,9 +90,9 @@ func vantages(h hits, before bool) string {
 	}
 	switch {
 	case before && atSender == len(h):
-		return " The tap is next to the sender, so look at its host, its NIC and its first link."
+		return " No router is between the sender and this tap, so look at its host, its NIC, and the links and switches up to here."
 	case !before && atReceiver == len(h):
-		return " The tap is next to the receiver, so look at its last link, its NIC and its host."
+		return " No router is between this tap and the receiver, so look at the links and switches from here on, its NIC and its host."
 	}
 	return ""
 }

@@ -80,7 +80,7 @@ func TestSessionRules(t *testing.T) {
 			r.s[0].Vantage = record.VantageResponder
 		}, "critical ack-timeout, warning lost-after-tap, warning go-back-n", []string{
 			"In all of them everything had passed this tap.", "Only 5 of 20 sequence NAKs set a requester going", "was the first packet of the message 20 times",
-			"At least 5 packets were lost between this tap and 10.0.0.2 (0.1 %), on the way from 10.0.0.1/0x11", "next to the receiver",
+			"At least 5 packets were lost between this tap and 10.0.0.2 (0.1 %), on the way from 10.0.0.1/0x11", "No router is between this tap and the receiver",
 		}},
 		{"answers lost behind the tap", func(r *all) {
 			d := &r.s[0].AToB

@@ -98,10 +98,10 @@ type Vantage uint8
 
 // The vantages.
 const (
-	VantageUnknown Vantage = iota
-	VantageRequester
-	VantageResponder
-	VantageBetween
+	VantageUnknown   Vantage = iota
+	VantageRequester         // no router between A and the tap
+	VantageResponder         // none between the tap and B
+	VantageBetween           // routers on both sides
 )
 
 func (v Vantage) String() string {

@@ -79,7 +79,7 @@ func (s *simulation) appendFrame(b []byte, p *packet, second bool) []byte {
 func (s *simulation) appendInner(b []byte, p *packet, second bool) []byte {
 	t := &s.spec.Tap
 	src, dst := s.hostOf(p.sess, p.from).mac, s.hostOf(p.sess, 1-p.from).mac
-	vlan, ttl := t.VLAN, uint8(defaultTTL)
+	vlan, ttl := t.VLAN, defaultTTL-[...]uint8{s.spec.Network.RoutersA, s.spec.Network.RoutersB}[p.from]
 	if second {
 		switch t.Twice {
 		case OtherVLAN:

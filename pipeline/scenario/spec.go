@@ -27,6 +27,8 @@ type Network struct {
 	Speed    uint64        // of every port, bits a second
 	LatencyA time.Duration // between side a and the tap
 	LatencyB time.Duration // between the tap and side b
+	RoutersA uint8         // on the way from side a to the tap, which take from the TTL
+	RoutersB uint8
 	IPv6     bool
 	RoCEv1   bool // over Ethernet with a GRH, not over IP
 	IPID     IPID

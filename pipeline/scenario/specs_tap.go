@@ -43,16 +43,18 @@ func tapScenarios() []Scenario {
 		{Name: "mid_stream_read", About: "the capture begins in the middle of a READ's answer", spec: func(o Options) *Spec {
 			return with(specOf(o, reads(), at(Drop, BeforeTap, 100).of(Answers)), func(s *Spec) { s.Tap.From = 6 * us })
 		}},
-		{Name: "vantage_requester", About: "the tap is at the requester, the responder 50 us away; losses behind the tap", spec: func(o Options) *Spec {
+		{Name: "vantage_requester", About: "the tap is at the requester, the responder behind two routers, 50 us away; losses behind the tap", spec: func(o Options) *Spec {
 			return with(specOf(o, writes(), spread(Drop, AfterTap, 40, 150)...), func(s *Spec) {
-				s.Network.LatencyA, s.Network.LatencyB = 100, 50*us
+				s.Network.LatencyA, s.Network.LatencyB, s.Network.RoutersB = 100, 50*us, 2
 			})
 		}},
-		{Name: "vantage_responder", About: "the tap is at the responder, the requester 50 us away; losses ahead of the tap", spec: func(o Options) *Spec {
+		{Name: "vantage_responder", About: "the tap is at the responder, the requester behind two routers, 50 us away; losses ahead of the tap", spec: func(o Options) *Spec {
 			return with(specOf(o, writes(), spread(Drop, BeforeTap, 40, 150)...), func(s *Spec) {
-				s.Network.LatencyA, s.Network.LatencyB = 50*us, 100
+				s.Network.LatencyA, s.Network.LatencyB, s.Network.RoutersA = 50*us, 100, 2
 			})
 		}},
+		{Name: "vantage_between", About: "a router on both sides of the tap; losses on both sides of it",
+			spec: network(func(n *Network) { n.RoutersA, n.RoutersB = 1, 3 })},
 		{Name: "ipv6", About: "over IPv6; losses on both sides of the tap", spec: network(func(n *Network) { n.IPv6 = true })},
 		{Name: "rocev1", About: "RoCEv1; losses on both sides of the tap", spec: network(func(n *Network) { n.RoCEv1 = true })},
 		{Name: "ip_id_zero", About: "all IP IDs are 0; losses on both sides of the tap", spec: network(func(n *Network) { n.IPID = IPIDZero })},

@@ -57,6 +57,7 @@ func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
 		t.nak(f, p)
 	}
 	s.lastAnswer = p.Time
+	s.answerPath.see(p)
 }
 
 // cameLate takes back the loss behind the tap that a NAK told of, where what it
@@ -124,9 +125,7 @@ func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
 			t.settleLate(f)
 		}
 	}
-	s.waited = uint32(psnDiff(s.pos, s.ackedOr(s.start))) >= s.peak
 	s.hasAcked, s.acked = true, upTo
-	s.waited = s.waited || upTo == s.pos
 	if s.rec != nil && len(s.rec.unseen) > 0 {
 		t.captureLost(f, p)
 	}

@@ -235,16 +235,6 @@ func details(f *flow, s *record.Session) {
 	unmatched(&s.AToB)
 	unmatched(&s.BToA)
 	s.Vantage = vantage(f)
-	if s.Vantage == record.VantageUnknown {
-		switch vantage(f.peer) {
-		case record.VantageRequester: // B requests: its requester's side is B's
-			s.Vantage = record.VantageResponder
-		case record.VantageResponder:
-			s.Vantage = record.VantageRequester
-		case record.VantageBetween:
-			s.Vantage = record.VantageBetween
-		}
-	}
 }
 
 func distributions(d *record.Direction, f *flow) {
@@ -270,31 +260,6 @@ func (f *flow) cnps() uint64 {
 		return 0
 	}
 	return f.trouble.cnps
-}
-
-// minTurns is how many turn-rounds it takes to tell the tap's place.
-const minTurns = 4
-
-// vantage is where the tap was, as far as turn-round times tell: the side that
-// answers at once is near.
-func vantage(fs ...*flow) record.Vantage {
-	var toResponder, toRequester int64
-	for _, f := range fs {
-		if f == nil || f.lat == nil || f.lat.ack.Count < minTurns || f.req.turns < minTurns {
-			continue
-		}
-		toResponder += f.lat.ack.Min
-		toRequester += f.req.turn
-	}
-	switch {
-	case toResponder == 0 && toRequester == 0:
-		return record.VantageUnknown
-	case toResponder*3 < toRequester:
-		return record.VantageResponder
-	case toRequester*3 < toResponder:
-		return record.VantageRequester
-	}
-	return record.VantageBetween
 }
 
 // direction fills in what f's sender sent.

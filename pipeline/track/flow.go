@@ -265,7 +265,6 @@ type stream struct {
 	guessed    bool // the newest READ's width rests on a guessed path MTU
 	selective  bool // its requester repairs selectively
 	inMessage  bool // the last request seen was not the end of its message
-	waited     bool // the newest answer let a waiting requester go on
 	lastOp     decode.Opcode
 
 	last       int64 // time of the last request
@@ -279,8 +278,8 @@ type stream struct {
 	peakBytes  uint64
 	sent       [record.NumMessageKinds]uint64
 	completed  uint64
-	turn       int64 // least time from an answer that was waited for to the next request, ns
-	turns      uint32
+
+	requestPath, answerPath pathToTap
 
 	left      int64  // bytes of the WRITE under way that are to come
 	msn       uint32 // of the newest ACK, with hasMSN

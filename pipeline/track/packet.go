@@ -33,10 +33,11 @@ type Packet struct {
 	Kind     decode.AddrKind
 	Version  record.Version
 	TOS      uint8
+	TTL      uint8 // or hop limit
 	Copy     Copy
 	// Corrupt says that the ICRC is wrong, of a sender that computes it.
 	Corrupt bool
-	flags   uint8 // and from priorityBit on the priority
+	flags   uint16 // and from priorityBit on the priority
 }
 
 // Copy says whether a packet is the same as one before it.
@@ -50,10 +51,12 @@ const (
 )
 
 const (
-	hasVNI uint8 = 1 << iota
+	hasVNI uint16 = 1 << iota
 	ackReq
 	truncated // the frame was cut short
 	hasDETH
+	sentHere    // by the host that captured it
+	gotHere     // by the host that captured it, to which it was sent
 	priorityBit = 1 << iota
 )
 
@@ -67,7 +70,7 @@ func (t *Packet) Read(p *decode.Packet) (way uint64, ok bool) {
 	f := p.Frame
 	t.Time, t.Offset, t.Number, t.Input = f.Time, f.Offset, f.Number, f.Input
 	t.Src, t.Dst, t.Kind, t.DestQP, t.PSN = p.Src, p.Dst, p.AddrKind, p.DestQP, p.PSN
-	t.Payload, t.WireLen, t.SrcPort, t.Opcode, t.TOS = uint16(p.PayloadLen), p.WireLen, p.SrcPort, p.Opcode, p.TOS
+	t.Payload, t.WireLen, t.SrcPort, t.Opcode, t.TOS, t.TTL = uint16(p.PayloadLen), p.WireLen, p.SrcPort, p.Opcode, p.TOS, p.TTL
 	t.SrcQP, t.VNI, t.MSN, t.DMALen, t.ID, t.Syndrome = 0, 0, 0, 0, 0, 0
 	t.PKey, t.Copy, t.Corrupt = ^p.PKey, NoCopy, false
 	switch p.Kind {
@@ -78,9 +81,9 @@ func (t *Packet) Read(p *decode.Packet) (way uint64, ok bool) {
 	default:
 		t.Version = record.V2
 	}
-	var flags uint8
+	var flags uint16
 	if p.Encap&(decode.EncapVLAN|decode.EncapQinQ) != 0 {
-		flags = (1 + uint8(p.VLAN>>13)) * priorityBit
+		flags = (1 + p.VLAN>>13) * priorityBit
 	}
 	if p.AddrKind == decode.AddrIPv4 {
 		t.ID = p.IPID
@@ -105,16 +108,16 @@ func (t *Packet) Read(p *decode.Packet) (way uint64, ok bool) {
 	if p.Truncated() {
 		flags |= truncated
 	}
-	t.flags = flags
+	t.flags = flags | cookedWay(p)
 	way = t.Way()
 	t.hash = flowHash(t, way)
 	return way, true
 }
 
-func (t *Packet) is(flag uint8) bool { return t.flags&flag != 0 }
+func (t *Packet) is(flag uint16) bool { return t.flags&flag != 0 }
 
 // priority is that of the VLAN tag, and 1; 0 without a tag.
-func (t *Packet) priority() uint8 { return t.flags / priorityBit }
+func (t *Packet) priority() uint8 { return uint8(t.flags / priorityBit) }
 
 // Ref is the frame that it came in.
 func (t *Packet) Ref() record.FrameRef {

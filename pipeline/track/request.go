@@ -20,6 +20,7 @@ func (t *Tracker) request(f *flow, p *Packet, op *operation) {
 		t.corrupted(f, p)
 		return
 	}
+	s.requestPath.see(p)
 	n := uint32(1)
 	if !s.begun {
 		s.begin(p)
@@ -47,7 +48,6 @@ func (t *Tracker) request(f *flow, p *Packet, op *operation) {
 		}
 	default:
 		t.silence(f, p)
-		s.turnRound(p)
 	}
 	t.accept(f, p, op, n)
 }
@@ -153,19 +153,6 @@ func (t *Tracker) accept(f *flow, p *Packet, op *operation, n uint32) {
 	if out := s.cum - s.cumAcked; out > s.peakBytes {
 		s.peakBytes = out
 	}
-}
-
-// turnRound takes the time from an answer that the requester waited for, all of
-// it or a full window, to its next request.
-func (s *stream) turnRound(p *Packet) {
-	if !s.waited || s.lastAnswer < s.last {
-		return
-	}
-	s.waited = false
-	if turn := p.Time - s.lastAnswer; s.turns == 0 || turn < s.turn {
-		s.turn = turn
-	}
-	s.turns++
 }
 
 func (s *stream) ackedOr(psn uint32) uint32 {

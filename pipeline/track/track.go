@@ -118,7 +118,7 @@ func (t *Tracker) Add(packets []*Packet) {
 					t.touched ^= f.lat.ack.Count ^ f.lat.one.Count
 				}
 			}
-			t.touched ^= uint64(f.req.pos) ^ uint64(f.req.last) ^ uint64(len(f.req.messages)) ^ f.req.peakBytes ^ uint64(f.req.turns) ^ f.req.oneMessage[0].cum
+			t.touched ^= uint64(f.req.pos) ^ uint64(f.req.last) ^ uint64(len(f.req.messages)) ^ f.req.peakBytes ^ f.req.oneMessage[0].cum
 		}
 		for i, p := range packets[:n] {
 			t.add(p, t.flowsOf[i])
