@@ -123,6 +123,28 @@ func unansweredConnect(f *Facts) []record.Finding {
 // finding, if none was sent again: fewer may just be the last of the capture.
 const minUnanswered = 5
 
+// minUnansweredTime is for how long, in nanoseconds, at least, and
+// answersLonger how many times the longest answer elsewhere.
+const (
+	minUnansweredTime = 10_000_000
+	answersLonger     = 4
+)
+
+// longestAnswer is the longest that any request waited for its answer.
+func (f *Facts) longestAnswer() (longest int64) {
+	for s := range f.Sessions.All() {
+		for _, d := range [...]*record.Direction{&s.AToB, &s.BToA} {
+			if l := &d.AckLatency; l.Count > 0 {
+				longest = max(longest, l.Max)
+			}
+			if l := &d.MessageLatency; l.Count > 0 {
+				longest = max(longest, l.Max)
+			}
+		}
+	}
+	return longest
+}
+
 // unanswered says which QPs send requests that nobody answers.
 func unanswered(f *Facts) []record.Finding {
 	done := make(map[string]bool) // retry-exhausted tells it better
@@ -132,10 +154,22 @@ func unanswered(f *Facts) []record.Finding {
 		}
 	}
 	var h hits
+	enough := int64(-1)
 	for st := range f.whole() {
 		n := st.requests()
-		if st.s.State != record.StateUnanswered || done[st.s.ID] || n == 0 || n < minUnanswered && st.tries() == 0 {
+		if st.s.State != record.StateUnanswered || done[st.s.ID] || n == 0 {
 			continue
+		}
+		if st.tries() == 0 { // an answer may just be on its way
+			if n < minUnanswered {
+				continue
+			}
+			if enough < 0 {
+				enough = max(minUnansweredTime, answersLonger*f.longestAnswer())
+			}
+			if max(f.Last, st.req.Last)-st.req.First < enough {
+				continue
+			}
 		}
 		h = append(h, hit{stream: st, n: n, say: plural(n, "request packet"), more: record.Evidence{{Key: "packets", Value: n}}, first: st.s.First, has: true})
 	}
