@@ -187,7 +187,9 @@ func tryText(from string, d *record.Try) string {
 			text += ", " + count(d.Wasted.Packets) + " of them had passed before"
 		}
 	}
-	if place := placeTexts[d.Place]; place != "" {
+	if d.Partly {
+		text += "; what it begins with had arrived, and not all behind it was acknowledged"
+	} else if place := placeTexts[d.Place]; place != "" {
 		text += "; " + place
 		if n := d.LostBefore + d.LostAfter; n > 1 {
 			text += " (" + plural(n, "packet") + ")"

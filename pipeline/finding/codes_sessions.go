@@ -24,7 +24,7 @@ func sessionCodes() []Code {
 		{
 			Code: "answer-lost", Severities: warning,
 			Summary:  "requests sent again although they had arrived",
-			Meaning:  "The tap saw an acknowledge of what was sent again, before or after it: no request was lost, but the answer was, or it came too late. At least one try in ten of a stream, and not where packets came late.",
+			Meaning:  "The tap saw an acknowledge of what was sent again, before or after it: its answer was lost, or came too late. Where all that was sent before is acknowledged, no request was lost. At least one try in ten of a stream, and not where packets came late.",
 			Check:    "Drops on the way back, where ACKs may have a DSCP and a queue of their own; the ACK timeout against the ACK latency under load.",
 			Evidence: "`tries`, " + streamsWith("`tries`, and where known `ack_p99_ns`, `ack_timeout_ns`"),
 		},
@@ -106,6 +106,13 @@ func sessionCodes() []Code {
 			Evidence: "`requesters`, " + streamsWith("`unanswered` (`first`, `last`), `last_acked` where one was, `tries`, `spacing_ns`, `quiet_ns` (from the last packet of the other side to the last try), `frame`"),
 		},
 		{
+			Code: "retrying-at-end", Severities: warning,
+			Summary:  "requesters that may have given up: the capture ends too early to tell",
+			Meaning:  "Three tries or more in a row began at the same PSN, on a timeout or after an RNR NAK. Nothing came back after the last of them, or only the next RNR NAK, and the capture ends before it shows whether another try follows. The session is open.",
+			Check:    "The application's log: work completion status 12 or 13. A longer capture.",
+			Evidence: "`requesters`, " + streamsWith("`psn`, `tries`, `status` (12 or 13, if it gave up), `left_ns` (from the last try to the capture's end)"),
+		},
+		{
 			Code: "rnr-exhausted", Severities: critical,
 			Summary:  "requesters that gave up because the responder was never ready",
 			Meaning:  "The same request was refused with RNR NAKs until the RNR retry count was used up: work completion status 13, IBV_WC_RNR_RETRY_EXC_ERR.",
@@ -150,7 +157,7 @@ func sessionCodes() []Code {
 		{
 			Code: "unanswered", Severities: warning,
 			Summary:  "requests that nobody answers",
-			Meaning:  "A QP sends requests, at least five packets or some of them again, other packets come back between the two hosts, and no answer to these. Where a requester gave up, it is retry-exhausted instead.",
+			Meaning:  "A QP sends requests, other packets come back between the two hosts, and no answer to these: some were sent again, or there are at least five and the first has waited for 10 ms and four times as long as the longest answer in the capture took. Where a requester gave up, it is retry-exhausted instead.",
 			Check:    "Whether the responder's QP exists; losses behind the tap.",
 			Evidence: "`qps`, " + streamsWith("`packets`"),
 		},

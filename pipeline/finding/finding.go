@@ -38,6 +38,7 @@ var rules = [...]rule{
 	sampledCapture,
 	retryExhausted,
 	rnrExhausted,
+	retryingAtEnd,
 	remoteError,
 	pauseDeadlock,
 	pfcStorm,
@@ -97,7 +98,7 @@ var rules = [...]rule{
 
 // sessionRules are those of them that speak of sessions one by one.
 var sessionRules = [...]rule{
-	sampledCapture, retryExhausted, rnrExhausted, remoteError, lostBeforeTap, lostAfterTap, goBackN, ackTimeout, rnrStall, answerLost, missing,
+	sampledCapture, retryExhausted, rnrExhausted, retryingAtEnd, remoteError, lostBeforeTap, lostAfterTap, goBackN, ackTimeout, rnrStall, answerLost, missing,
 	silence, refused, unansweredConnect, unanswered, protocolError, selectiveRepeat, reordering, captureLoss, undecided, oneSided, unpaired,
 	cnpMarked, congested, ecnNoReaction, cnpWithoutCE,
 	gidUnroutable, pkeyMismatch, cmTimeouts, dscpDrift, cnpClass,

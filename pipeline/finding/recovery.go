@@ -114,7 +114,7 @@ func atPlaces(n *[record.NumPlaces]uint64, passed string) string {
 	},
 		counted{n[record.BeforeTap], "packets were missing at this tap"},
 		counted{n[record.AfterTap], passed},
-		counted{n[record.Answer], "the requests had arrived, and only the answer was lost or late"},
+		counted{n[record.Answer], "the first packet sent again had arrived before, and its answer was lost or late"},
 		counted{n[record.PlaceUnknown], "nothing tells where packets were lost, if any were"})
 	if s == "" {
 		return ""
@@ -342,6 +342,7 @@ const minShare = 10
 // answerLost says that requests arrived and were sent again all the same.
 func answerLost(f *Facts) []record.Finding {
 	var h hits
+	var partly uint64
 	for st := range f.whole() {
 		// A receiver that takes packets in order alone answers what comes late
 		// twice: reordering says it.
@@ -356,6 +357,7 @@ func answerLost(f *Facts) []record.Finding {
 				more = append(more, record.Fact{Key: "ack_timeout_ns", Value: t})
 			}
 			h.add(st, n, times(n), more, record.KindTry)
+			partly += st.Partly
 		}
 	}
 	if len(h) == 0 {
@@ -368,6 +370,9 @@ func answerLost(f *Facts) []record.Finding {
 		title = "Requests were sent again " + times(n) + " although they had been received, in " + h.between() + ": the answers were lost, or came too late"
 	}
 	detail := "No request was lost there."
+	if partly > 0 {
+		detail = "The first packet sent again had arrived before. What came behind it was not all acknowledged, and may have been lost."
+	}
 	if x := &h[0]; x.req.AckLatency.Count > 0 {
 		detail += " Of " + x.name() + ", ACKs take " + duration(x.req.AckLatency.Quantile(0.5)) + " in the median and " + duration(x.req.AckLatency.Quantile(0.99)) + " at the 99th percentile"
 		if t := x.s.AckTimeout[x.index]; t > 0 {

@@ -70,7 +70,7 @@ func (k *kept) find(t *testing.T) (*finding.Facts, []record.Finding) {
 // the packets.
 var notOfSamples = []string{
 	"lost-before-tap", "lost-after-tap", "go-back-n", "ack-timeout", "answer-lost", "uc-ud-missing", "silence", "selective-repeat", "reordering",
-	"undecided", "capture-loss", "retry-exhausted", "rnr-exhausted", "unanswered", "protocol-error",
+	"undecided", "capture-loss", "retry-exhausted", "retrying-at-end", "rnr-exhausted", "unanswered", "protocol-error",
 }
 
 // sampled says whether the findings are those of a sample, and complains where

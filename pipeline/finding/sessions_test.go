@@ -226,6 +226,12 @@ func TestSessionRules(t *testing.T) {
 			x.State, x.Pairing, x.BToA = record.StateUnanswered, record.Pairing{}, record.Direction{}
 			r.s = append(r.s, x)
 		}, "warning unanswered", []string{"No answer to any of 10,000 request packets from 10.0.0.1/0x13 to 10.0.0.2/0x14"}},
+		{"no time to answer", func(r *all) {
+			r.s[0].BToA.AckLatency.Add(30_000_000)
+			x := session("t", end(1, 0x13), end(2, 0x14))
+			x.State, x.Pairing, x.BToA, x.AToB.First = record.StateUnanswered, record.Pairing{}, record.Direction{}, 2*second-100_000_000
+			r.s = append(r.s, x)
+		}, "", nil},
 		{"one direction alone", func(r *all) {
 			s := &r.s[0]
 			s.OneSided, s.Pairing, s.BToA, s.B.HasQPN = true, record.Pairing{}, record.Direction{}, true

@@ -106,8 +106,11 @@ type Try struct {
 	Cause Cause
 	Place Place
 	Mode  Mode
-	From  uint32 // the position before
-	Max   uint32 // the maximum before
+	// Partly says, with Place Answer, that not all of what was sent before was
+	// acknowledged: what came behind r may have been lost.
+	Partly bool
+	From   uint32 // the position before
+	Max    uint32 // the maximum before
 	// Silence is how long the requester had sent nothing, React how long
 	// after the NAK, the response or the end of the RNR timer it began.
 	Silence, React int64

@@ -22,8 +22,10 @@ type Marks struct {
 	// ReadsAfter are READs and atomics of which request or answer was lost
 	// behind the tap, AnswersAfter those of them whose answer it was.
 	ReadsAfter, AnswersAfter uint64
-	GaveUp                   uint64 // tries that ended in nothing
-	Run, Outage              Outage // the tries under way, and the longest
+	GaveUp                   uint64   // tries that ended in nothing
+	Run, Outage              Outage   // the tries under way, and the longest
+	Retrying                 Retrying // the last tries
+	Partly                   uint64   // tries whose answer was lost, and what came behind it may have been
 	Broken                   []BrokenRule
 }
 
@@ -66,6 +68,31 @@ func (o *Outage) next(e *Event, d *Try) {
 	o.Last = e.Time
 }
 
+// Retrying is a run of tries that all began at one PSN, on a timeout or after an
+// RNR NAK.
+type Retrying struct {
+	PSN   uint32
+	N     uint64
+	RNR   bool
+	First FrameRef
+	Last  int64
+	RNRAt int64 // the newest RNR NAK of the stream
+}
+
+// next takes the next try of a stream into account.
+func (r *Retrying) next(e *Event, d *Try) {
+	rnr := d.Cause == CauseRNR
+	if d.Cause != CauseTimeout && d.Cause != CauseUnknown && !rnr {
+		r.N = 0
+		return
+	}
+	if r.N == 0 || r.PSN != d.PSN || r.RNR != rnr {
+		*r = Retrying{PSN: d.PSN, RNR: rnr, First: e.Frame, RNRAt: r.RNRAt}
+	}
+	r.N += max(e.Count, 1)
+	r.Last = e.Time
+}
+
 // Marked says whether Marks have something of the events of that kind.
 func Marked(d Detail) bool {
 	switch d.(type) {
@@ -96,6 +123,7 @@ func (m *Marks) Add(e *Event) {
 	}
 	switch d := e.Detail.(type) {
 	case RNRNak:
+		m.Retrying.RNRAt = max(m.Retrying.RNRAt, e.Time)
 		m.RNRTimers += d.Timer * int64(max(e.Count, 1))
 	case *Try:
 		m.try(e, d)
@@ -121,6 +149,10 @@ func (m *Marks) Broke(rule string, n uint64) {
 func (m *Marks) try(e *Event, d *Try) {
 	if m.Run.next(e, d); m.Run.N > 0 && m.Run.Lasted() > m.Outage.Lasted() {
 		m.Outage = m.Run
+	}
+	m.Retrying.next(e, d)
+	if d.Partly {
+		m.Partly += max(e.Count, 1)
 	}
 	if d.Cause == CauseRNR {
 		m.RNRResent.Packets += d.Resent.Packets

@@ -240,7 +240,8 @@ func (t *Tracker) place(f *flow, try *record.Try, psn uint32, nak *nakSeen, lost
 		return record.AfterTap
 	case !s.heard:
 		return record.PlaceUnknown
-	case s.hasAcked && psnDiff(s.acked, psn) > 0:
+	case s.hasAcked && psnDiff(s.acked, psn) > 0 && s.answering(psn):
+		try.Partly = psnDiff(s.acked, try.From) < 0
 		return record.Answer
 	case inPass && psnDiff(last.psn, try.From) >= 0:
 		return record.BeforeTap // the NAK names what the tap has not seen
@@ -248,6 +249,13 @@ func (t *Tracker) place(f *flow, try *record.Try, psn uint32, nak *nakSeen, lost
 		return record.BeforeTap // it broke off in the middle of a message
 	}
 	return record.AfterTap
+}
+
+// answering says whether there was an answer since the pass that ends began at
+// psn. That an earlier pass had one says nothing of what became of this one.
+func (s *stream) answering(psn uint32) bool {
+	l := &s.rec.last
+	return l.n == 0 || l.psn != psn || s.lastAnswer >= l.last
 }
 
 // caughtUp ends the try whose pass has reached the old maximum.
