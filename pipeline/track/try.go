@@ -235,6 +235,7 @@ func (t *Tracker) place(f *flow, try *record.Try, psn uint32, nak *nakSeen, lost
 	case nak != nil && nak.after || inPass && last.psn == psn && last.after:
 		return record.AfterTap
 	case responses.seen:
+		try.Partly = !s.hasAcked || psnDiff(s.acked, try.From) < 0
 		return record.Answer
 	case responses.after > 0:
 		return record.AfterTap
