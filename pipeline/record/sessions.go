@@ -14,7 +14,7 @@ type Sessions struct {
 type Source struct {
 	Fill func(i int, s *Session)
 	// Figures is Fill without what takes most of the time: no ID, no DSCPs, no
-	// histogram, and no Vantage, which comes of those.
+	// histogram, and no Vantage.
 	Figures func(i int, s *Session)
 	// Plain says that a session has nothing to tell beyond its figures.
 	Plain func(i int) bool

@@ -225,7 +225,7 @@ func session(f *flow, s *record.Session) {
 }
 
 // details adds what takes most of the time to the record of the session that f
-// began: its name, the DSCPs, the latencies and what they say.
+// began: its name, the DSCPs, the latencies and the place of the tap.
 func details(f *flow, s *record.Session) {
 	s.ID = f.sessionName()
 	distributions(&s.AToB, f)
