@@ -37,7 +37,7 @@ func totals(r *pipeline.Result) total {
 func same(t *testing.T, what string, seed uint64, want, got total, but ...string) {
 	t.Helper()
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(sketch.Histogram{}), cmpopts.IgnoreFields(record.Direction{}, but...),
-		cmpopts.IgnoreTypes(record.FrameRef{}), cmpopts.IgnoreFields(record.Outage{}, "PSN")); d != "" {
+		cmpopts.IgnoreTypes(record.FrameRef{}), cmpopts.IgnoreFields(record.Outage{}, "PSN"), cmpopts.IgnoreFields(record.Retrying{}, "PSN")); d != "" {
 		t.Errorf("seed %d: %s (-before +after):\n%s", seed, what, d)
 	}
 }
