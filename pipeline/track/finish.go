@@ -89,7 +89,7 @@ func (t *Tracker) gaveUp(f *flow) {
 	s := f.req
 	r := s.rec
 	l := &r.last
-	if l.n < 2 || l.spacing == 0 || 2*(t.now-s.last) < 5*l.spacing || s.allAnswered() {
+	if l.n < 2 || l.spacing == 0 || 2*(t.now-s.last) < 5*l.spacing || s.allAnswered(l.psn) {
 		return
 	}
 	x := record.RetryExhausted{
@@ -108,9 +108,19 @@ func (t *Tracker) gaveUp(f *flow) {
 	f.life.state, f.life.failed, f.life.failure = record.StateFailed, f, why
 }
 
-// allAnswered says whether nothing is outstanding, as far as the tap knows.
-func (s *stream) allAnswered() bool {
-	return s.hasAcked && psnDiff(s.acked, s.max) >= 0 && s.answered == len(s.owed)
+// allAnswered says whether nothing is outstanding from where the requester
+// began again last, as far as the tap knows. It has all that it asked for
+// before that, though what it asked for twice may have been answered only once.
+func (s *stream) allAnswered(from uint32) bool {
+	if !s.hasAcked || psnDiff(s.acked, s.max) < 0 {
+		return false
+	}
+	for i := range s.owed {
+		if !s.owed[i].answered && psnDiff(s.owed[i].hi, from) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // name gives the session of f its name. Where no two sessions can have the
