@@ -31,8 +31,11 @@ func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
 	}
 	if f == nil || !f.req.begun {
 		t.cfg.Notes.judge(p, decode.VerdictOther)
-		if f != nil {
+		switch {
+		case f != nil:
 			t.early(f, p, op)
+		case g.hall != nil:
+			g.hall.early.take(answeredUpTo(p, op))
 		}
 		g.goodput += responsePayload(p, op)
 		return
@@ -83,12 +86,9 @@ func (t *Tracker) lateAfterAll(f *flow, n *nakSeen) {
 // them.
 func (t *Tracker) early(f *flow, p *Packet, op *operation) {
 	s := t.ownStream(f)
-	s.acked, s.ackedEarly = p.PSN, true
+	s.answeredEarly(answeredUpTo(p, op))
 	switch {
 	case op.class != classAck:
-		return
-	case p.Syndrome.Type() == decode.Ack:
-		s.acked = psnAdd(p.PSN, 1)
 		return
 	case p.Syndrome.Type() != decode.Nak:
 		return
@@ -98,6 +98,34 @@ func (t *Tracker) early(f *flow, p *Packet, op *operation) {
 		s.recovery().addNak(nakSeen{psn: p.PSN, time: p.Time, frame: p.Ref(), valid: true})
 	}
 	t.emit(f, p, record.Nak{Code: nakNames[min(int(code), len(nakNames)-1)], PSN: p.PSN})
+}
+
+// answeredUpTo is one past the last PSN that an answer shows to have been sent.
+func answeredUpTo(p *Packet, op *operation) uint32 {
+	if op.class == classAck && p.Syndrome.Type() != decode.Ack {
+		return p.PSN
+	}
+	return psnAdd(p.PSN, 1)
+}
+
+// early are the answers that came before the first request seen.
+type early struct {
+	acked uint32 // everything below was sent before it
+	any   bool
+}
+
+func (e *early) take(upTo uint32) {
+	if d := psnDiff(e.acked, upTo); !e.any || d <= 0 || d >= newLifeJump { // else the responder has begun again
+		e.acked, e.any = upTo, true
+	}
+}
+
+// answeredEarly notes that everything below upTo was sent before the first
+// request seen.
+func (s *stream) answeredEarly(upTo uint32) {
+	e := early{s.acked, s.ackedEarly}
+	e.take(upTo)
+	s.acked, s.ackedEarly = e.acked, e.any
 }
 
 func responsePayload(p *Packet, op *operation) uint64 {
@@ -117,6 +145,7 @@ func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
 		return
 	}
 	if !s.hasAcked && psnDiff(upTo, s.start) < 0 {
+		s.answeredEarly(upTo)
 		return // of what was before the capture
 	}
 	if s.rec != nil {

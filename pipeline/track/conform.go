@@ -162,7 +162,9 @@ func (t *Tracker) conformResponse(g, f *flow, p *Packet, op *operation, i int) {
 	}
 	// Of a READ that was asked for again from its middle, responders begin
 	// the answer with First or with Middle.
-	if op.part != want && !o.again {
+	// The first READ that the tap has seen may be one.
+	resumed := o.again || s.resp.joined.has(p.PSN) || n == 0 && o.lo == s.start && !op.begins() && (op.part == partLast) == (packets == 1)
+	if op.part != want && !resumed {
 		if t.breaks(g, p, ruleResponseOrder) {
 			t.protocolError(f, p, ruleResponseOrder, p.Opcode.String(), partNames[want]+", the READ has "+strconv.Itoa(int(packets))+" responses")
 		}

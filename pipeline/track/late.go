@@ -87,7 +87,7 @@ func (t *Tracker) behind(f *flow, p *Packet, op *operation, n uint32, age idAge)
 	if since == 0 {
 		since = f.first.time
 	}
-	if age == idUnknown && s.neverSeen(p.PSN) && !t.asked(f, p) && p.Time-since < t.halfTimeout(f) {
+	if age == idUnknown && s.neverSeen(p.PSN) && !s.sentBefore(p.PSN) && !t.asked(f, p) && p.Time-since < t.halfTimeout(f) {
 		r.guess = guess{open: true, lo: p.PSN, hi: psnAdd(p.PSN, n), list: append(r.guess.list[:0], *p)}
 		return false
 	}
@@ -98,6 +98,12 @@ func (t *Tracker) behind(f *flow, p *Packet, op *operation, n uint32, age idAge)
 // neverSeen says whether a PSN below the maximum was in no pass seen.
 func (s *stream) neverSeen(psn uint32) bool {
 	return psnDiff(psn, s.start) < 0 || s.rec.unseen.has(psn) || s.rec.early.has(psn)
+}
+
+// sentBefore says whether a PSN below the first one in the capture was sent
+// before it: what comes after it has been answered.
+func (s *stream) sentBefore(psn uint32) bool {
+	return (s.hasAcked || s.ackedEarly) && psnDiff(psn, s.start) < 0 && psnDiff(s.acked, psn) > 0
 }
 
 // fills notes that the tap has seen [lo, hi), and says whether that is the

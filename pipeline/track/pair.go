@@ -12,6 +12,7 @@ import (
 type hall struct {
 	packets []held
 	closed  bool // it does not wait any more; candidates are still counted
+	early   early
 	begun   int64
 	window  span   // of request PSNs seen
 	open    bool   // window is valid
@@ -303,6 +304,8 @@ func (t *Tracker) pair(f, g *flow, method record.PairingMethod, confidence float
 	}
 	hf, hg := f.hall, g.hall
 	f.hall, g.hall = nil, nil
+	t.earlyFor(f, hg)
+	t.earlyFor(g, hf)
 	for len(waiting[0])+len(waiting[1]) > 0 {
 		i, x := 0, f
 		if len(waiting[0]) == 0 || len(waiting[1]) > 0 && waiting[1][0].seq < waiting[0][0].seq {
@@ -313,6 +316,14 @@ func (t *Tracker) pair(f, g *flow, method record.PairingMethod, confidence float
 	}
 	t.spare(hf)
 	t.spare(hg)
+}
+
+// earlyFor takes the answers to f's requests that were let go before it was
+// known whose they are.
+func (t *Tracker) earlyFor(f *flow, h *hall) {
+	if h != nil && h.early.any && !f.req.begun {
+		t.ownStream(f).answeredEarly(h.early.acked)
+	}
 }
 
 // pairTheRest pairs, at the end, what has one candidate each way and nothing

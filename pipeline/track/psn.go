@@ -17,6 +17,8 @@ type span struct{ lo, hi uint32 }
 
 func (s span) len() uint32 { return (s.hi - s.lo) & psnMask }
 
+func (s span) has(psn uint32) bool { return psnDiff(psn, s.lo) >= 0 && psnDiff(psn, s.hi) < 0 }
+
 // spans are disjoint ranges of PSNs in ascending order, all within half a
 // window of one another.
 type spans []span

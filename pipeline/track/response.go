@@ -12,6 +12,7 @@ type responses struct {
 	begun   bool
 	again   bool // a READ or an atomic was sent again since the last step back of the responses
 	repeat  bool // there was a step back of the responses
+	unasked bool // one was sent again though the tap saw nothing that asks for it
 	ids     ids
 	from    uint32 // the lowest PSN of those
 	pos     uint32 // one past the last one seen
@@ -21,6 +22,8 @@ type responses struct {
 	unseen  spans  // jumped over and in no pass seen
 	paid    spans  // of what was missing, counted as lost
 	time    int64  // of the last one
+	goesOn  uint32 // one past that
+	joined  span   // missing before the first one seen: they may have come before the capture
 	// Responses came late in this pass: [lateLo, lateHi) holds them and what
 	// overtook them.
 	late           bool
@@ -64,16 +67,19 @@ func (s *stream) owe(p *Packet, op *operation, hi uint32, isNew bool) {
 	for i > 0 && psnDiff(s.owed[i-1].lo, p.PSN) > 0 {
 		i--
 	}
-	s.owed = append(s.owed, owed{})
-	copy(s.owed[i+1:], s.owed[i:])
-	s.owed[i] = owed{lo: p.PSN, hi: hi, bytes: p.DMALen, kind: op.kind, again: !isNew}
 	if s.resp == nil {
 		s.resp = new(responses)
 	}
 	if !s.resp.begun {
 		s.resp.begun = true
 		s.resp.pos, s.resp.max = p.PSN, p.PSN
+		if s.ackedEarly && !s.hasAcked && psnDiff(s.acked, p.PSN) > 0 { // answered before: the capture began later
+			s.resp.pos, s.resp.max = s.acked, s.acked
+		}
 	}
+	s.owed = append(s.owed, owed{})
+	copy(s.owed[i+1:], s.owed[i:])
+	s.owed[i] = owed{lo: p.PSN, hi: hi, bytes: p.DMALen, kind: op.kind, again: !isNew || psnDiff(p.PSN, s.resp.max) < 0}
 	if psnDiff(p.PSN, s.resp.max) < 0 {
 		s.resp.askedAgain(p.PSN) // for what the tap has seen answered
 	}
@@ -176,6 +182,9 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 		t.lateResponse(f, p, r.pos)
 	case psnDiff(p.PSN, r.pos) >= 0:
 		if p.PSN != first {
+			if r.time == 0 {
+				r.joined = span{first, p.PSN}
+			}
 			t.skipResponses(f, p, first)
 		} else if b := s.rec; b != nil && b.beyond.valid && b.beyond.psn == p.PSN && b.beyond.ack && !s.owed[i].again {
 			t.lateResponse(f, p, next) // an ACK has overtaken it
@@ -202,8 +211,13 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 		}
 		r.missing, r.doubt, r.again, r.late, r.repeat = left, r.doubt[:0], false, false, true
 		r.pos = next
+	case r.unseen.has(p.PSN) && (age == idNewer || s.owed[i].again || r.joined.has(p.PSN) || r.unasked && p.PSN == r.goesOn): // it was sent again, whatever asked for it
+		r.repeat, r.late = true, false
+		r.pos = next
 	case r.unseen.has(p.PSN): // others have overtaken it
 		t.lateResponse(f, p, r.pos)
+	default: // it was asked for again where the tap did not see it
+		r.unasked, r.goesOn = true, next
 	}
 	if psnDiff(p.PSN, r.max) >= 0 {
 		r.max = next
