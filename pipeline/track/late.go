@@ -49,6 +49,13 @@ func (s *ids) take(p *Packet, behind, again bool) idAge {
 	return idUnknown
 }
 
+// newerBelow says whether a packet below the first PSN in the capture has a newer
+// ID than all so far, and none of them fell: it was sent before the capture, and
+// is sent again.
+func (s *ids) newerBelow(p *Packet, start uint32) bool {
+	return psnDiff(p.PSN, start) < 0 && s.has && p.is(hasID) && s.falls == 0 && int16(p.ID-s.newest) > 0
+}
+
 // late takes back that IDs fell with n packets, which came late.
 func (s *ids) late(n int) { s.falls -= min(s.falls, uint16(n)) }
 

@@ -141,8 +141,16 @@ type beyondSeen struct {
 	psn   uint32 // the first that was owed
 	time  int64
 	pass  uint32
+	id    uint16 // its IP ID, with hasID
+	hasID bool
 	valid bool
 	ack   bool // it was an ACK
+}
+
+// overtook says whether the ACK that it is was sent behind p, which comes after
+// it.
+func (b *beyondSeen) overtook(p *Packet) bool {
+	return b.valid && b.ack && b.psn == p.PSN && !(b.hasID && p.is(hasID) && int16(p.ID-b.id) > 0)
 }
 
 // lastTries tells the tries of one PSN at the end of a stream.

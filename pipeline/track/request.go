@@ -25,11 +25,15 @@ func (t *Tracker) request(f *flow, p *Packet, op *operation) {
 	if !s.begun {
 		s.begin(p)
 	}
-	if op.class == classOwing || s.guessed {
+	if op.class == classOwing || s.guessed || s.notMTU != 0 {
 		n = t.readWidth(f, p, op)
 	}
 	d := psnDiff(p.PSN, s.pos)
+	joined := d < 0 && s.ids.newerBelow(p, s.start)
 	age := s.ids.take(p, d < 0, s.repeat)
+	if joined && age == idUnknown {
+		age = idNewer
+	}
 	if s.rec != nil && s.rec.guess.open {
 		if t.settleGuess(f, p, d) {
 			return
@@ -169,6 +173,9 @@ func (t *Tracker) again(f *flow, p *Packet, op *operation, n uint32) {
 	b := f.bad()
 	hi := psnAdd(p.PSN, n)
 	r.missing.remove(p.PSN, hi)
+	if last := len(s.messages) - 1; last >= 0 && op.begins() && psnDiff(p.PSN, s.messages[last].lo) > 0 {
+		s.left = unknownLeft // the READ before it takes fewer PSNs than was thought
+	}
 	b.retransmitted.Packets++
 	b.retransmitted.Bytes += uint64(p.Payload)
 	if s.fills(p.PSN, hi) {

@@ -186,7 +186,7 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 				r.joined = span{first, p.PSN}
 			}
 			t.skipResponses(f, p, first)
-		} else if b := s.rec; b != nil && b.beyond.valid && b.beyond.psn == p.PSN && b.beyond.ack && !s.owed[i].again {
+		} else if b := s.rec; b != nil && b.beyond.overtook(p) && !s.owed[i].again {
 			t.lateResponse(f, p, next) // an ACK has overtaken it
 		}
 		r.pos = next
@@ -305,7 +305,7 @@ func (t *Tracker) skipResponses(f *flow, p *Packet, first uint32) {
 func (s *stream) jumpOwed(p *Packet) {
 	first := s.owedFrom(s.resp.pos)
 	if i := s.owedAt(first); i >= 0 && !s.owed[i].answered && psnDiff(p.PSN, first) > 0 {
-		s.recovery().beyond = beyondSeen{psn: first, time: p.Time, pass: s.passes, valid: true, ack: true}
+		s.recovery().beyond = beyondSeen{psn: first, time: p.Time, pass: s.passes, valid: true, ack: true, id: p.ID, hasID: p.is(hasID)}
 	}
 }
 
