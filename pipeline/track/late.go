@@ -19,7 +19,7 @@ type ids struct {
 // packets are sent: one that is older with a PSN that is not shows that they do
 // not.
 func (s *ids) take(p *Packet, behind, again bool) idAge {
-	if p.Kind != decode.AddrIPv4 {
+	if !p.hasID() {
 		return idUnknown
 	}
 	if !s.has {
@@ -53,7 +53,7 @@ func (s *ids) take(p *Packet, behind, again bool) idAge {
 // ID than all so far, and none of them fell: it was sent before the capture, and
 // is sent again.
 func (s *ids) newerBelow(p *Packet, start uint32) bool {
-	return psnDiff(p.PSN, start) < 0 && s.has && p.is(hasID) && s.falls == 0 && int16(p.ID-s.newest) > 0
+	return psnDiff(p.PSN, start) < 0 && s.has && p.hasID() && s.falls == 0 && int16(p.ID-s.newest) > 0
 }
 
 // late takes back that IDs fell with n packets, which came late.

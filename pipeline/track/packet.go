@@ -116,6 +116,9 @@ func (t *Packet) Read(p *decode.Packet) (way uint64, ok bool) {
 
 func (t *Packet) is(flag uint16) bool { return t.flags&flag != 0 }
 
+// hasID says that ID is valid: other headers than IPv4's have none.
+func (t *Packet) hasID() bool { return t.Kind == decode.AddrIPv4 }
+
 // priority is that of the VLAN tag, and 1; 0 without a tag.
 func (t *Packet) priority() uint8 { return uint8(t.flags / priorityBit) }
 

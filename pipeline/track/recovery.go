@@ -150,7 +150,7 @@ type beyondSeen struct {
 // overtook says whether the ACK that it is was sent behind p, which comes after
 // it.
 func (b *beyondSeen) overtook(p *Packet) bool {
-	return b.valid && b.ack && b.psn == p.PSN && !(b.hasID && p.is(hasID) && int16(p.ID-b.id) > 0)
+	return b.valid && b.ack && b.psn == p.PSN && !(b.hasID && p.hasID() && int16(p.ID-b.id) > 0)
 }
 
 // lastTries tells the tries of one PSN at the end of a stream.

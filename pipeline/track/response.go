@@ -305,7 +305,7 @@ func (t *Tracker) skipResponses(f *flow, p *Packet, first uint32) {
 func (s *stream) jumpOwed(p *Packet) {
 	first := s.owedFrom(s.resp.pos)
 	if i := s.owedAt(first); i >= 0 && !s.owed[i].answered && psnDiff(p.PSN, first) > 0 {
-		s.recovery().beyond = beyondSeen{psn: first, time: p.Time, pass: s.passes, valid: true, ack: true, id: p.ID, hasID: p.is(hasID)}
+		s.recovery().beyond = beyondSeen{psn: first, time: p.Time, pass: s.passes, valid: true, ack: true, id: p.ID, hasID: p.hasID()}
 	}
 }
 
