@@ -184,11 +184,13 @@ func (t *Tracker) readWidth(f *flow, p *Packet, op *operation) uint32 {
 	if s.guessed && f.knownMTU() != 0 { // the other direction has told it
 		s.learnMTU(f.knownMTU())
 	}
-	if op.class == classRequest && (op.part == partFirst || op.part == partMiddle) && mtuFor(uint32(p.Payload)) == uint32(p.Payload) {
+	c, size := f.life.cm(), uint32(p.Payload)
+	if (c == nil || c.PathMTU == 0) && op.class == classRequest && (op.part == partFirst || op.part == partMiddle) && mtuFor(size) == size {
 		// This is sure, whatever PSNs of READs have told: packets may be missing
 		// behind them.
-		s.guessed = s.guessed || s.readMTU != 0 && s.readMTU != uint32(p.Payload)
-		s.learnMTU(uint32(p.Payload))
+		known := f.knownMTU()
+		s.guessed = s.guessed || known != 0 && known != size
+		s.learnMTU(size)
 		s.notMTU = 0
 	}
 	if s.guessed && len(s.owed) > 0 {

@@ -25,7 +25,7 @@ func (t *Tracker) request(f *flow, p *Packet, op *operation) {
 	if !s.begun {
 		s.begin(p)
 	}
-	if op.class == classOwing || s.guessed || s.notMTU != 0 {
+	if op.class == classOwing || s.guessed || s.notMTU != 0 || s.mtu == 0 && len(s.owed) > 0 {
 		n = t.readWidth(f, p, op)
 	}
 	d := psnDiff(p.PSN, s.pos)
