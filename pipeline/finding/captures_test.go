@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/finding"
 	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/scenario"
 )
 
 // analyze is the findings of captures, and what they were drawn from.
@@ -34,6 +36,22 @@ func analyze(t *testing.T, cfg pipeline.Config, paths ...string) (*finding.Facts
 	}
 	f := &finding.Facts{Inputs: src.Inputs(), Result: res}
 	return f, finding.Find(f)
+}
+
+// analyzeScenario is the same of a scenario written to a file, and its truth.
+func analyzeScenario(t *testing.T, sc scenario.Scenario) (*finding.Facts, []record.Finding, *scenario.Truth) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "made.pcapng")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth, err := sc.Write(f, scenario.Options{Seed: 1}, scenario.PcapNG, "")
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	facts, all := analyze(t, pipeline.DefaultConfig(), path)
+	return facts, all, truth
 }
 
 // above are the codes of findings at a severity or above.

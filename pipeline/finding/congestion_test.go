@@ -1,9 +1,6 @@
 package finding_test
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -141,15 +138,7 @@ func TestCongestionOfScenarios(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var b bytes.Buffer
-		if _, err := sc.Write(&b, scenario.Options{Seed: 1}, scenario.PcapNG, ""); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "made.pcapng")
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		_, all := analyze(t, pipeline.DefaultConfig(), path)
+		_, all, _ := analyzeScenario(t, sc)
 		sayWhat(t, name, ofCongestion(all), want.say, want.text)
 	}
 }

@@ -1,10 +1,7 @@
 package finding_test
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -50,16 +47,7 @@ func TestDriftScenarios(t *testing.T) {
 			continue
 		}
 		t.Run(sc.Name, func(t *testing.T) {
-			var b bytes.Buffer
-			truth, err := sc.Write(&b, scenario.Options{Seed: 1}, scenario.PcapNG, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			path := filepath.Join(t.TempDir(), "made.pcapng")
-			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			_, all := analyze(t, pipeline.DefaultConfig(), path)
+			_, all, truth := analyzeScenario(t, sc)
 			got := strings.Join(drifting(all), ", ")
 			if w := want[sc.Name] + also[sc.Name]; got != w {
 				t.Errorf("%q, want %q", got, w)

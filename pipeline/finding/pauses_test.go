@@ -1,16 +1,12 @@
 package finding_test
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rocelens/rocelens/decode"
-	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/finding"
 	"github.com/rocelens/rocelens/pipeline/pause"
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -49,16 +45,7 @@ func TestFlowControl(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var b bytes.Buffer
-			truth, err := sc.Write(&b, scenario.Options{Seed: 1}, scenario.PcapNG, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			path := filepath.Join(t.TempDir(), "made.pcapng")
-			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			_, all := analyze(t, pipeline.DefaultConfig(), path)
+			_, all, truth := analyzeScenario(t, sc)
 			checkPauses(t, all, want.codes, want.has)
 			checkVictims(t, all, truth)
 		})
