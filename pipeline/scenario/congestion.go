@@ -89,5 +89,6 @@ func (st *stream) speedUp(q *qp, slow int) {
 }
 
 func (st *stream) rate(share float64, why string) {
+	st.req.reckon()
 	st.truth.Rates = append(st.truth.Rates, Rate{Time: stamp(st.sess.s.now), Share: share, Why: why})
 }

@@ -31,7 +31,7 @@ func TestTruth(t *testing.T) {
 		}{
 			{truth.Tap.Lost, "lost by the tap"}, {truth.Tap.Copies, "copies"}, {truth.Totals.Late, "late"}, {truth.Totals.Fills, "fills"},
 			{truth.Totals.Repeats, "repeats"}, {truth.Totals.Wasted, "wasted"}, {truth.Totals.CESeen, "CE"}, {truth.Totals.CNPs, "CNPs"},
-			{truth.Totals.CorruptSeen, "corrupt"}, {truth.Totals.NetworkCopies, "doubled"},
+			{truth.Totals.CorruptSeen, "corrupt"}, {truth.Totals.NetworkCopies, "doubled"}, {truth.Totals.PausesSeen, "PFC"},
 		} {
 			if x.n > 0 {
 				fmt.Fprintf(&b, ", %d %s", x.n, x.what)

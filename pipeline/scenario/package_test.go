@@ -60,8 +60,8 @@ func all(t *testing.T) (path string, frames []uint64) {
 	return path, frames
 }
 
-// TestTshark shows every frame to tshark: each has a BTH, and none is
-// malformed.
+// TestTshark shows every frame to tshark: each has a BTH or is of flow control,
+// and none is malformed.
 func TestTshark(t *testing.T) {
 	capturetest.Need(t, "tshark")
 	path, frames := all(t)
@@ -69,8 +69,9 @@ func TestTshark(t *testing.T) {
 	for _, n := range frames {
 		total += n
 	}
-	// One line a frame: the opcodes, and a 1 where tshark finds it malformed.
-	out := capturetest.RunTshark(t, path, "-T", "fields", "-e", "infiniband.bth.opcode", "-e", "_ws.malformed")
+	// One line a frame: the opcodes, a 1 where tshark finds it malformed, and
+	// the opcode of MAC control.
+	out := capturetest.RunTshark(t, path, "-T", "fields", "-e", "infiniband.bth.opcode", "-e", "_ws.malformed", "-e", "macc.opcode")
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if uint64(len(lines)) != total {
 		t.Fatalf("tshark sees %d frames of %d", len(lines), total)
@@ -78,8 +79,9 @@ func TestTshark(t *testing.T) {
 	at := 0
 	for i, sc := range withRoCE() {
 		for n := range frames[i] {
-			if op, bad, _ := strings.Cut(lines[at], "\t"); op == "" || bad != "" {
-				t.Errorf("%s: frame %d: opcode %q, malformed %q", sc.Name, n+1, op, bad)
+			f := strings.Split(lines[at], "\t")
+			if op, bad, control := f[0], f[1], f[2]; (op == "") == (control == "") || bad != "" {
+				t.Errorf("%s: frame %d: opcode %q, malformed %q, MAC control %q", sc.Name, n+1, op, bad, control)
 			}
 			at++
 		}

@@ -150,23 +150,34 @@ func (r *pauseRun) hold(h *hold, start int64) {
 }
 
 // control sends a PFC or PAUSE frame.
+func (r *pauseRun) control(h *hold, quanta uint16) {
+	if h.global {
+		r.arm(h, everyPriority, quanta)
+	}
+	for _, p := range h.priorities {
+		r.arm(h, p, quanta)
+	}
+	r.buf = appendPause(r.buf[:0], hostMAC(h.from), h.priorities, quanta)
+	r.write(h.link, r.buf)
+}
+
+// appendPause makes a PFC frame of priorities, or without any a PAUSE frame.
 //
 //	| 01:80:c2:00:00:01 | source | 0x8808 | 0x0101 | enable (16) | eight times (16 each) | pad to 60 |
 //	| 01:80:c2:00:00:01 | source | 0x8808 | 0x0001 | time (16)                          | pad to 60 |
-func (r *pauseRun) control(h *hold, quanta uint16) {
+func appendPause(b []byte, from [6]byte, priorities []int, quanta uint16) []byte {
 	be := binary.BigEndian
-	b := appendEthernet(r.buf[:0], [6]byte{1, 0x80, 0xc2, 0, 0, 1}, hostMAC(h.from), 0x8808)
-	if h.global {
+	start := len(b)
+	b = appendEthernet(b, [6]byte{1, 0x80, 0xc2, 0, 0, 1}, from, 0x8808)
+	if len(priorities) == 0 {
 		b = be.AppendUint16(b, 0x0001)
 		b = be.AppendUint16(b, quanta)
-		r.arm(h, everyPriority, quanta)
 	} else {
 		var enable uint16
 		var times [8]uint16
-		for _, p := range h.priorities {
+		for _, p := range priorities {
 			enable |= 1 << p
 			times[p] = quanta
-			r.arm(h, p, quanta)
 		}
 		b = be.AppendUint16(b, 0x0101)
 		b = be.AppendUint16(b, enable)
@@ -175,9 +186,7 @@ func (r *pauseRun) control(h *hold, quanta uint16) {
 		}
 	}
 	const shortest = 60
-	b = append(b, make([]byte, shortest-len(b))...)
-	r.buf = b
-	r.write(h.link, b)
+	return append(b, make([]byte, start+shortest-len(b))...)
 }
 
 // arm sets a timer anew.

@@ -37,6 +37,7 @@ func (r *requester) expire() {
 	}
 	r.retries--
 	r.awaiting = false
+	r.timedOut()
 	r.st.sess.counters(r.st.index).LocalAckTimeout++
 	r.stepBack(r.una, causeTimeout, nil)
 }
@@ -59,7 +60,8 @@ func (r *requester) receive(p *packet) {
 	switch oper := p.op & 0x1f; {
 	case oper != opAcknowledge:
 		r.response(p)
-	case p.syndrome == syndromeACK:
+	case p.syndrome&0xe0 == 0:
+		r.msn = max(r.msn, p.msn)
 		r.acknowledge(p.psn+1, p)
 	case p.syndrome == syndromeNAK:
 		n.PacketSeqErr++
@@ -71,6 +73,7 @@ func (r *requester) receive(p *packet) {
 		r.acknowledge(p.psn, p)
 		r.fail(rejections[p.syndrome])
 	}
+	r.reckon()
 	if !r.stopped {
 		r.post()
 		r.st.sess.maybeDone()
@@ -195,6 +198,7 @@ func (r *requester) rnrNAK(p *packet) {
 		}
 		r.rnrs--
 	}
+	r.refused = true
 	r.later(rnrTimer(p.syndrome&0x1f), func() { r.stepBack(p.psn, causeRNR, p) })
 }
 
@@ -210,10 +214,12 @@ func rnrTimer(code uint8) int64 {
 // later stops sending for a while, and the timer with it.
 func (r *requester) later(wait int64, do func()) {
 	r.stalled = true
+	r.reckon()
 	r.timer = 0
 	s := r.st.sess.s
 	s.at(s.now+wait, func() {
-		r.stalled = false
+		r.reckon()
+		r.stalled, r.refused = false, false
 		if !r.stopped {
 			do()
 		}

@@ -57,7 +57,7 @@ func (sc *Scenario) Interfaces(snaplen int) []capture.Interface {
 
 // Scenarios lists what there is, in the order of the documentation.
 func Scenarios() []Scenario {
-	return slices.Concat(cleanScenarios(), lossScenarios(), repairScenarios(), congestionScenarios(), refusalScenarios(),
+	return slices.Concat(cleanScenarios(), lossScenarios(), repairScenarios(), congestionScenarios(), limitScenarios(), refusalScenarios(),
 		tapScenarios(), lifeScenarios(), driftScenarios(), pauseScenarios(), bulkScenarios())
 }
 

@@ -57,6 +57,9 @@ type requester struct {
 	gap      uint64 // the PSN that made the requester step back
 	episode  *Episode
 	waiting  bool // a message is to be posted later
+	refused  bool // it is stalled for an RNR NAK
+	msn      uint64
+	time     reckoning
 }
 
 func newRequester(st *stream) *requester {
@@ -76,6 +79,7 @@ func (r *requester) done() bool {
 }
 
 func (r *requester) stop() {
+	r.reckon()
 	r.stopped = true
 	r.timer = 0
 }
@@ -98,6 +102,7 @@ func (r *requester) post() {
 		}
 	}
 	r.pump()
+	r.reckon()
 }
 
 // open is how many messages are posted and not complete.
@@ -139,7 +144,7 @@ func (r *requester) at(psn uint64) *message {
 // ready says whether a packet may be sent now.
 func (r *requester) ready() bool {
 	switch {
-	case r.stopped || r.stalled:
+	case r.stopped || r.stalled || r.paused():
 		return false
 	case len(r.single) > 0:
 		return true
@@ -151,7 +156,7 @@ func (r *requester) ready() bool {
 	if r.next > r.una && r.next-r.una >= uint64(r.cfg.Window) {
 		return false
 	}
-	return !r.at(r.next).answered() || r.reads() < r.cfg.MaxReads
+	return !r.outOfCredits() && (!r.at(r.next).answered() || r.reads() < r.cfg.MaxReads)
 }
 
 // reads is how many READs and atomics are outstanding in this pass.
@@ -171,12 +176,16 @@ func (r *requester) pump() {
 		return
 	}
 	r.sending = true
+	r.reckon()
 	s := r.st.sess.s
 	s.at(r.free, func() {
+		r.reckon()
 		r.sending = false
 		if !r.ready() {
+			r.reckon()
 			return
 		}
+		r.time.sent = s.now
 		p := r.take()
 		gap := float64(s.serialise(p)) / r.st.sess.qps[r.st.index].share
 		r.free = s.now + int64(gap)
@@ -188,6 +197,7 @@ func (r *requester) pump() {
 			r.allSent()
 		}
 		r.pump()
+		r.reckon()
 	})
 }
 

@@ -202,9 +202,11 @@ func (r *responder) read(p *packet) {
 // waiting at the end of the queue, that says it all.
 func (r *responder) acknowledge(p *packet) {
 	a := r.make(p, opAcknowledge, r.expected-1)
-	a.syndrome = syndromeACK
+	if a.syndrome = syndromeACK; r.cfg.Credits != 0 {
+		a.syndrome = r.cfg.Credits
+	}
 	if n := len(r.queue); n > 0 {
-		if tail := r.queue[n-1]; tail.p.op&0x1f == opAcknowledge && tail.p.syndrome == syndromeACK {
+		if tail := r.queue[n-1]; tail.p.op&0x1f == opAcknowledge && tail.p.syndrome == a.syndrome {
 			tail.p = a
 			return
 		}

@@ -262,7 +262,7 @@ func (st *stream) seenAnswer(p *packet) {
 		}
 	}
 	done := p.psn + 1 // everything before it is
-	if p.op&0x1f == opAcknowledge && p.syndrome != syndromeACK {
+	if p.op&0x1f == opAcknowledge && p.syndrome&0xe0 != 0 {
 		done = p.psn
 	}
 	if isResponse(p.op) {

@@ -38,6 +38,7 @@ type simulation struct {
 	sessions []*session
 	tap      tap
 	truth    *Truth
+	paused   bool // the first host is, by flow control
 }
 
 // Run simulates a spec, writes what the tap sees to sink and returns the truth.
@@ -73,6 +74,7 @@ func Run(spec *Spec, sink Sink) (*Truth, error) {
 			s.at(int64(se.spec.Start), se.begin)
 		}
 	}
+	s.pausing()
 	s.run(int64(spec.Limit))
 	if s.tap.err != nil {
 		return nil, s.tap.err

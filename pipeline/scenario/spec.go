@@ -17,8 +17,16 @@ type Spec struct {
 	Tap      Tap
 	Sessions []Session
 	Faults   []Fault
+	Pausing  Pausing
 	// Limit ends the simulation if it has not come to an end by itself.
 	Limit time.Duration
+}
+
+// Pausing is flow control: the second host stops priority 3 of the first one,
+// time and again, and lets it go on.
+type Pausing struct {
+	Start, Length, Every time.Duration
+	Times                int // 0 for no flow control
 }
 
 // Network is what is the same for all packets. The zero value is 100 Gbit/s
@@ -210,6 +218,10 @@ type Responder struct {
 	CNPInterval time.Duration
 	CNPPer      CNPPer
 	NoCNP       bool
+	// Credits is what ACKs say of receive buffers beyond the messages that they
+	// acknowledge, as the code of AETH, 1 to 30; 0 says nothing. There are always
+	// that many.
+	Credits uint8
 }
 
 // CNPPer is what a responder keeps its CNPs apart for.

@@ -82,6 +82,11 @@ func (t *tap) write(p *packet, second bool) {
 	}
 	t.mirrored++
 	t.buf = t.s.appendFrame(t.buf[:0], p, second)
+	t.frame()
+}
+
+// frame writes the frame in the buffer.
+func (t *tap) frame() {
 	data := t.buf
 	if n := t.s.spec.Tap.Snaplen; n > 0 && len(data) > n {
 		data = data[:n]

@@ -79,6 +79,7 @@ type Totals struct {
 	CorruptSeen    uint64 `json:"corrupt_seen"`
 	NetworkCopies  uint64 `json:"network_copies_seen"`
 	CaptureLosses  uint64 `json:"capture_losses"`
+	PausesSeen     uint64 `json:"pauses_seen"` // PFC frames, see Spec.Pausing
 	MessagesDone   uint64 `json:"messages_done"`
 	SessionsFailed uint64 `json:"sessions_failed"`
 }

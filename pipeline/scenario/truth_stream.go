@@ -24,6 +24,7 @@ type StreamTruth struct {
 	CE            []*Hit          `json:"ce"`
 	CNPs          []*CNP          `json:"cnps"`
 	Rates         []Rate          `json:"rates,omitempty"`
+	Waits         *Waits          `json:"waits,omitempty"`
 }
 
 // Sent is what the machines put on the wire.
