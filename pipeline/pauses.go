@@ -104,6 +104,9 @@ func (e *engine) link(input, iface int32) pause.Link {
 // sessions, if these leave room.
 func (r *Result) pauses(p *pause.Result, maxEvents int) {
 	r.Pause = *p
+	if len(p.Traffic) > 0 {
+		r.Sessions = r.Sessions.With(r.Pause.Complete)
+	}
 	var events []record.Event
 	events, r.PausesLeftOut = p.Events(max(0, maxEvents-len(r.Events)))
 	if len(events) > 0 {

@@ -32,11 +32,6 @@ func pauseVictims(f *Facts) []record.Finding {
 	if len(f.Pause.Traffic) == 0 {
 		return nil
 	}
-	traffic := make(map[pause.Flow][]*pause.Traffic, len(f.Pause.Traffic))
-	for i := range f.Pause.Traffic {
-		x := &f.Pause.Traffic[i]
-		traffic[x.Flow] = append(traffic[x.Flow], x)
-	}
 	// A flow of several sessions (other lives of the QPN, other senders of
 	// datagrams) is nobody's in particular.
 	type owned struct {
@@ -48,16 +43,10 @@ func pauseVictims(f *Facts) []record.Finding {
 	owners := make(map[pause.Flow]*owned)
 	var order []*owned
 	for s := range f.Sessions.All() {
-		for index, end := range [...]*record.Endpoint{&s.B, &s.A} {
-			from := &s.A
-			if index == 1 {
-				from = &s.B
-			}
-			k := pause.Flow{Src: from.Addr, Dst: end.Addr, Kind: end.Kind, DestQP: end.QPN}
-			if s.HasVNI {
-				k.VNI = s.VNI
-			}
-			if !end.HasQPN || traffic[k] == nil {
+		for index := range 2 {
+			k, ok := pause.FlowOf(s, index)
+			traffic := f.Pause.TrafficOf(k)
+			if !ok || len(traffic) == 0 {
 				continue
 			}
 			if o := owners[k]; o != nil {
@@ -65,7 +54,7 @@ func pauseVictims(f *Facts) []record.Finding {
 				continue
 			}
 			one := *s
-			o := &owned{&one, uint8(index), 1, traffic[k]}
+			o := &owned{&one, uint8(index), 1, traffic}
 			owners[k] = o
 			order = append(order, o)
 		}

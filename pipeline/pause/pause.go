@@ -112,6 +112,7 @@ type Result struct {
 	// Traffic is by row, of flows that went to the row's sender.
 	Traffic        []Traffic
 	TrafficLeftOut uint64 // packets of flows beyond a bound
+	flows          map[Flow][]*Traffic
 }
 
 // Row is what one sender said of one priority, or, with PAUSE, of all traffic.

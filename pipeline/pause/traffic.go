@@ -254,6 +254,7 @@ func (t *Tracker) traffic() {
 		}
 		slices.SortFunc(t.result.Traffic[n:], func(a, b Traffic) int { return a.Flow.compare(b.Flow) })
 	}
+	t.result.TrafficOf(Flow{}) // makes its index
 }
 
 func (f Flow) compare(g Flow) int {

@@ -118,8 +118,11 @@ type Direction struct {
 	PKeys        []PKeyCount // without CNPs; nil where all have the default, 0xffff
 	CNPsReceived uint64      // CNPs that told this side to slow down
 	Congestion   *Congestion // nil where none of its packets was marked and no CNP told it to slow down
-	ICRCBad      uint64
-	Truncated    uint64
+	// Spent is what this side's requester did with its time, nil where it was not
+	// busy, or its answers are not in the capture.
+	Spent     *Spent
+	ICRCBad   uint64
+	Truncated uint64
 
 	AckLatency     sketch.Histogram
 	MessageLatency sketch.Histogram

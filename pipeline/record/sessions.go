@@ -30,6 +30,23 @@ func MakeSessions(n int, source Source) Sessions {
 	return Sessions{n: n, source: source}
 }
 
+// With is the same list, where each session that is filled in has complete
+// called on it as well.
+func (l Sessions) With(complete func(s *Session)) Sessions {
+	fill := l.source.Fill
+	if fill == nil {
+		for i := range l.list {
+			complete(&l.list[i])
+		}
+		return l
+	}
+	l.source.Fill = func(i int, s *Session) {
+		fill(i, s)
+		complete(s)
+	}
+	return l
+}
+
 // Len is the number of sessions.
 func (l Sessions) Len() int { return l.n }
 

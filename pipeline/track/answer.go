@@ -59,6 +59,9 @@ func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
 	case p.Syndrome.Type() == decode.Nak:
 		t.nak(f, p)
 	}
+	if s.spent != nil {
+		s.spent.hears(s, p, op)
+	}
 	s.lastAnswer = p.Time
 	s.answerPath.see(p)
 }

@@ -251,6 +251,7 @@ func distributions(d *record.Direction, f *flow) {
 	f.eachTOS(func(tos uint8, packets uint64) { d.DSCP = countDSCP(d.DSCP, tos>>2, packets) })
 	f.oddities(d)
 	d.Congestion = congestionOf(f)
+	d.Spent = spentOf(f)
 	if b := f.trouble; b != nil {
 		d.NakReaction = b.reaction
 	}

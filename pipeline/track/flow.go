@@ -129,6 +129,7 @@ type trouble struct {
 	silences      uint64
 	silenceTime   int64
 	rnrTime       int64
+	recovering    int64 // ns, of the episodes
 	cnps          uint64
 	icrcBad       uint64
 	errors        uint64
@@ -271,6 +272,7 @@ type stream struct {
 	lastAnswer int64
 	pause      int64 // longest usual pause between requests, ns
 	rec        *recovery
+	spent      *spent // nil where it is not busy
 	messages   []message
 	samples    []sample
 	cum        uint64 // payload bytes

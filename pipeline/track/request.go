@@ -133,6 +133,7 @@ func (t *Tracker) accept(f *flow, p *Packet, op *operation, n uint32) {
 		}
 		s.max = hi
 		t.conform(f, p, op)
+		s.spend(f, p, op)
 		s.newPacket(p, op, n)
 		f.goodput += uint64(p.Payload)
 	} else {
@@ -151,8 +152,12 @@ func (t *Tracker) accept(f *flow, p *Packet, op *operation, n uint32) {
 	if s.rec != nil && s.rec.try != nil && psnDiff(s.pos, s.rec.tryMax) >= 0 {
 		t.caughtUp(f, p)
 	}
-	if out := uint32(psnDiff(s.max, s.ackedOr(s.start))); out > s.peak && out < halfWindow {
+	out := uint32(psnDiff(s.max, s.ackedOr(s.start)))
+	if out > s.peak && out < halfWindow {
 		s.peak = out
+	}
+	if s.spent != nil {
+		s.spent.sent(s, out)
 	}
 	if out := s.cum - s.cumAcked; out > s.peakBytes {
 		s.peakBytes = out

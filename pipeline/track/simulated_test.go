@@ -84,6 +84,9 @@ func (c *simulated) analyseTold(tb testing.TB, ackTimeout int64) *pipeline.Resul
 	cfg := pipeline.DefaultConfig()
 	cfg.Track.MaxEvents = 1 << 20
 	cfg.Track.AckTimeout = ackTimeout
+	if c.truth != nil {
+		cfg.Links.All = c.truth.Network.Speed
+	}
 	r, err := pipeline.Run(context.Background(), &reader{list: c.frames}, cfg)
 	if err != nil {
 		tb.Fatal(err)

@@ -341,6 +341,7 @@ func (t *Tracker) endEpisode(f *flow, now int64, recovered bool) {
 	}
 	e.Range.Last = (r.epMax - 1) & psnMask
 	e.Took = now - r.epTime
+	f.bad().recovering += e.Took
 	e.Recovered = recovered
 	t.emitAt(f, r.epFrame, e)
 	r.episode, r.epDone, r.sign = nil, 0, 0
