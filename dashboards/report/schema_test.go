@@ -180,7 +180,7 @@ func TestWrongReportsFail(t *testing.T) {
 	}
 	for _, way := range []string{"a_to_b", "b_to_a"} {
 		optional["sessions[]."+way+".source_port"] = true
-		for _, key := range []string{"congestion", "message_latency_by_kind_ns", "cnp_dscp", "vlan_priorities", "p_keys"} {
+		for _, key := range []string{"congestion", "time_spent", "message_latency_by_kind_ns", "cnp_dscp", "vlan_priorities", "p_keys"} {
 			optional["sessions[]."+way+"."+key] = true
 		}
 	}

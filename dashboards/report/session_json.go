@@ -182,6 +182,7 @@ func (e *sessionEncoder) direction(key string, s *record.Session, d, other *reco
 		e.byKind(d)
 	}
 	e.latency("nak_reaction_ns", &d.NakReaction)
+	e.spent(d.Spent)
 	figures("peak_outstanding", figureOf{"packets", d.PeakPackets}, figureOf{"bytes", d.PeakBytes})
 	if d.Packets > 0 && s.Version == record.V2 {
 		e.uint("source_port", uint64(d.SourcePort))

@@ -30,6 +30,7 @@ func columns() []column {
 		{"lost after", 11, func(s *record.Session) string { return some(s.AToB.Lost.AfterTap + s.BToA.Lost.AfterTap) }},
 		{"ACK p50", 10, func(s *record.Session) string { return quantile(s, 0.5) }},
 		{"p99", 10, func(s *record.Session) string { return quantile(s, 0.99) }},
+		{"limited by", 20, limit},
 		{"CNPs", 7, func(s *record.Session) string { return some(s.AToB.CNPsReceived + s.BToA.CNPsReceived) }},
 	}
 }

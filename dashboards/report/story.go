@@ -159,6 +159,14 @@ func (n *narrator) head() {
 	for _, text := range congestionTexts(s) {
 		n.row("ECN", text)
 	}
+	for _, d := range []struct {
+		spent *record.Spent
+		of    *record.Endpoint
+	}{{s.AToB.Spent, &s.A}, {s.BToA.Spent, &s.B}} {
+		if d.spent != nil {
+			n.row("Time spent", hostName(d.of)+": "+spentText(d.spent))
+		}
+	}
 	var more []string
 	if s.PathMTU > 0 {
 		more = append(more, "path MTU "+count(uint64(s.PathMTU)))
