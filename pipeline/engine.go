@@ -22,13 +22,14 @@ import (
 // Which shard a packet belongs to, and what a shard makes of its packets, does
 // not depend on the workers, and nor does the result.
 type engine struct {
-	ctx    context.Context
-	cfg    Config
-	src    capture.Source
-	shards [numShards]*shard // nil before its first packet
-	mirror mirrorCount       // who has inputShard has it too
-	pauses *pause.Tracker    // likewise
-	every  uint64            // blocks from one share of memory to the next
+	ctx       context.Context
+	cfg       Config
+	src       capture.Source
+	shards    [numShards]*shard // nil before its first packet
+	mirror    mirrorCount       // who has inputShard has it too
+	pauses    *pause.Tracker    // likewise
+	receivers receivers         // likewise
+	every     uint64            // blocks from one share of memory to the next
 
 	mu      sync.Mutex
 	change  sync.Cond
@@ -242,6 +243,7 @@ func (e *engine) take(b *block, shards uint64) {
 		if n == inputShard {
 			e.mirror.take(b.mirrored)
 			e.pause(b)
+			e.receivers.take(&b.bursts)
 		}
 		if e.shards[n] == nil {
 			e.shards[n] = newShard(e.cfg.Track)
@@ -327,6 +329,7 @@ func (e *engine) close(workers int, end int64, r *Result) {
 	}
 	r.Duplicates = duplicates(found)
 	r.Mirrors = e.mirror.result()
+	r.Receivers, r.ReceiversLeftOut = e.receivers.result(), e.receivers.leftOut
 	r.Signs = track.Signs(trackers...)
 	r.Sessions, r.Events, r.EventsLeftOut = track.Records(e.cfg.Track, trackers...)
 	r.pauses(e.pauses.Close(end), e.cfg.Track.MaxEvents)

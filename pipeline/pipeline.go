@@ -71,6 +71,10 @@ type Result struct {
 	// events that are not among Events, for want of room.
 	Pause         pause.Result
 	PausesLeftOut uint64
+	// Receivers are those of RoCE traffic, with most bytes first, and
+	// ReceiversLeftOut the packets to others than those that are told apart.
+	Receivers        []Receiver
+	ReceiversLeftOut uint64
 	// Priorities are the Config's.
 	Priorities Priorities
 }

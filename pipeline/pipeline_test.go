@@ -36,9 +36,19 @@ func open(t *testing.T, name string) *capture.File {
 // packets decodes the frames of a capture one after the other.
 func packets(t *testing.T, name string, do func(*decode.Packet)) {
 	t.Helper()
+	decodeAll(t, capturetest.Get(t, name).Path, do)
+}
+
+func decodeAll(t *testing.T, path string, do func(*decode.Packet)) {
+	t.Helper()
+	src, err := capture.Open(path, capture.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
 	dec := decode.New(decode.Config{})
 	var p decode.Packet
-	err := pipeline.EachBatch(context.Background(), open(t, name), func(b *capture.Batch) error {
+	err = pipeline.EachBatch(context.Background(), src, func(b *capture.Batch) error {
 		for i := range b.Frames {
 			dec.Decode(&b.Frames[i], &p)
 			dec.VerifyICRC(&p)

@@ -1,0 +1,268 @@
+package pipeline
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/rocelens/rocelens/decode"
+)
+
+// burstWidths are the lengths of the windows, in ns, in which the peaks of what
+// goes to a receiver are looked for. Windows begin at whole multiples of their
+// length since the epoch, so that a burst may be cut in two by a window's end:
+// a peak is at least half of the burst's own.
+var burstWidths = [...]int64{10_000, 100_000, 1_000_000}
+
+const numWidths = len(burstWidths)
+
+// Peak is the window with most bytes, of one length.
+type Peak struct {
+	Width   int64 // ns
+	Start   int64 // ns
+	Bytes   uint64
+	Packets uint64
+	// Senders is how many addresses sent in it, at least: of two with the same
+	// digest (one in 64) one is counted.
+	Senders int
+	// Windows is in how many there was traffic at all.
+	Windows uint64
+}
+
+// Receiver is the RoCE traffic to one address at one interface.
+type Receiver struct {
+	Addr             decode.Addr
+	Kind             decode.AddrKind
+	VNI              uint32
+	Input, Interface int32
+	Packets, Bytes   uint64 // on the wire, copies included
+	First, Last      int64  // ns
+	Peaks            [numWidths]Peak
+}
+
+// Rate is in bits a second.
+func (p *Peak) Rate() float64 { return 8e9 * float64(p.Bytes) / float64(p.Width) }
+
+// MeanRate is the rate while there is traffic, in bits a second: of the
+// longest windows those without any are left out.
+func (r *Receiver) MeanRate() float64 {
+	longest := &r.Peaks[numWidths-1]
+	return 8e9 * float64(r.Bytes) / float64(longest.Width) / float64(longest.Windows)
+}
+
+// Bounds of the receivers that are told apart, in a block and in all.
+const (
+	maxBlockReceivers = 1 << 8
+	maxReceivers      = 1 << 10
+	receiverSlots     = 2 * maxBlockReceivers
+)
+
+// receiverKey is a receiver.
+type receiverKey struct {
+	addr         decode.Addr
+	kind         decode.AddrKind
+	vni          uint32
+	input, iface int32
+}
+
+// window is what came in one.
+type window struct {
+	start   int64
+	bytes   uint64
+	packets uint64
+	senders uint64 // a bit each, by their digests
+}
+
+func (w *window) add(o *window) {
+	w.bytes += o.bytes
+	w.packets += o.packets
+	w.senders |= o.senders
+}
+
+// windows are those of one length in which something came: the first and the
+// last one, which may go on in the blocks before and behind, and the peak of
+// those between.
+type windows struct {
+	first, last, peak window
+	n                 uint64
+}
+
+// blockReceiver is a receiver in one block.
+type blockReceiver struct {
+	receiverKey
+	first, last int64
+	bytes       uint64
+	packets     uint64
+	runs        [numWidths]windows
+}
+
+// bursts are the receivers of a block.
+type bursts struct {
+	list    []blockReceiver
+	leftOut uint64 // packets
+	slots   [receiverSlots]uint16
+}
+
+func (b *bursts) clear() {
+	b.list, b.leftOut = b.list[:0], 0
+	clear(b.slots[:])
+}
+
+const mixing = 0x9e3779b97f4a7c15
+
+// add takes a packet that was captured at an interface.
+func (b *bursts) add(it *item, iface int32) {
+	r := b.find(it, iface)
+	if r == nil {
+		b.leftOut++
+		return
+	}
+	now, size := it.Time, uint64(it.WireLen)
+	r.bytes += size
+	r.packets++
+	r.last = max(r.last, now)
+	w := &r.runs[0]
+	if now >= w.last.start+burstWidths[0] {
+		r.close(0)
+		w.last = window{start: now - now%burstWidths[0]}
+		w.n++
+	}
+	w.last.bytes += size
+	w.last.packets++
+	w.last.senders |= 1 << ((it.Src.Lo ^ it.Src.Hi) * mixing >> 58)
+}
+
+// find finds a packet's receiver, nil where there are too many.
+func (b *bursts) find(it *item, iface int32) *blockReceiver {
+	at := (it.Dst.Lo ^ it.Dst.Hi) * mixing >> (64 - bits.Len(receiverSlots) + 1)
+	for ; b.slots[at] != 0; at = (at + 1) % receiverSlots {
+		r := &b.list[b.slots[at]-1]
+		if r.addr == it.Dst && r.iface == iface && r.input == it.Input && r.vni == it.VNI && r.kind == it.Kind {
+			return r
+		}
+	}
+	if len(b.list) == maxBlockReceivers {
+		return nil
+	}
+	b.list = append(b.list, blockReceiver{})
+	b.slots[at] = uint16(len(b.list))
+	r := &b.list[len(b.list)-1]
+	r.receiverKey = receiverKey{it.Dst, it.Kind, it.VNI, it.Input, iface}
+	r.first, r.last = it.Time, it.Time
+	r.runs[0].last.start = it.Time - it.Time%burstWidths[0]
+	r.runs[0].n = 1
+	return r
+}
+
+// close takes the last window of a length as complete, as far as this block
+// goes.
+func (r *blockReceiver) close(width int) {
+	w := &r.runs[width]
+	if w.n == 1 {
+		w.first = w.last
+	} else if w.last.bytes > w.peak.bytes {
+		w.peak = w.last
+	}
+	if width+1 == numWidths {
+		return
+	}
+	next, size := &r.runs[width+1], burstWidths[width+1]
+	if next.n > 0 && w.last.start < next.last.start+size {
+		next.last.add(&w.last)
+		return
+	}
+	if next.n > 0 {
+		r.close(width + 1)
+	}
+	next.last = w.last
+	next.last.start -= next.last.start % size
+	next.n++
+}
+
+// finish closes all windows of the block.
+func (b *bursts) finish() {
+	for i := range b.list {
+		for width := range numWidths {
+			b.list[i].close(width)
+		}
+	}
+}
+
+// receivers are those of all blocks so far.
+type receivers struct {
+	byKey   map[receiverKey]*receiver
+	leftOut uint64
+}
+
+type receiver struct {
+	Receiver
+	last [numWidths]window // may go on in the next block
+	peak [numWidths]window
+}
+
+// take takes a block, in the order of blocks.
+func (t *receivers) take(b *bursts) {
+	t.leftOut += b.leftOut
+	for i := range b.list {
+		x := &b.list[i]
+		r := t.byKey[x.receiverKey]
+		if r == nil {
+			if len(t.byKey) == maxReceivers {
+				t.leftOut += x.packets
+				continue
+			}
+			if t.byKey == nil {
+				t.byKey = make(map[receiverKey]*receiver)
+			}
+			r = &receiver{Receiver: Receiver{Addr: x.addr, Kind: x.kind, VNI: x.vni, Input: x.input, Interface: x.iface, First: x.first, Last: x.last}}
+			t.byKey[x.receiverKey] = r
+		}
+		r.First, r.Last = min(r.First, x.first), max(r.Last, x.last)
+		r.Bytes += x.bytes
+		r.Packets += x.packets
+		for width := range numWidths {
+			r.take(width, &x.runs[width])
+		}
+	}
+}
+
+func (r *receiver) take(width int, w *windows) {
+	p := &r.Peaks[width]
+	if p.Windows += w.n; p.Windows > w.n && w.first.start <= r.last[width].start {
+		p.Windows--
+		r.last[width].add(&w.first)
+	} else {
+		r.peak[width] = most(r.peak[width], r.last[width])
+		r.last[width] = w.first
+	}
+	if w.n > 1 {
+		r.peak[width] = most(most(r.peak[width], r.last[width]), w.peak)
+		r.last[width] = w.last
+	}
+}
+
+// most is the window with more bytes, of two with as many the first one.
+func most(a, b window) window {
+	if b.bytes > a.bytes {
+		return b
+	}
+	return a
+}
+
+// result lists the receivers, those with most bytes first.
+func (t *receivers) result() []Receiver {
+	all := make([]Receiver, 0, len(t.byKey))
+	for _, r := range t.byKey {
+		for width := range numWidths {
+			w := most(r.peak[width], r.last[width])
+			p := &r.Peaks[width]
+			p.Width, p.Start, p.Bytes, p.Packets, p.Senders = burstWidths[width], w.start, w.bytes, w.packets, bits.OnesCount64(w.senders)
+		}
+		all = append(all, r.Receiver)
+	}
+	slices.SortFunc(all, func(a, b Receiver) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.First, b.First), cmp.Compare(a.Input, b.Input), cmp.Compare(a.Interface, b.Interface),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Addr.Hi, b.Addr.Hi), cmp.Compare(a.Addr.Lo, b.Addr.Lo), cmp.Compare(a.VNI, b.VNI))
+	})
+	return all
+}
