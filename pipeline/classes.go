@@ -3,6 +3,7 @@ package pipeline
 import (
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/sketch"
 )
 
 // Untagged is the tag of classes without a VLAN tag; others are the tag's
@@ -71,7 +72,8 @@ type Class struct {
 	// were sent again. Where the two directions differ, what concerns READ
 	// responses is in the class of the responses.
 	NAKs, RNRNAKs         uint64
-	Timeouts              uint64 // tries by timeout
+	NPDelay               sketch.Histogram // last marked data packet to the CNP
+	Timeouts              uint64           // tries by timeout
 	LostBefore, LostAfter uint64
 	Retransmitted         uint64
 	// Paused is for how long in ns the priority was paused, by whoever paused it
@@ -136,6 +138,9 @@ func (r *Result) TrafficClasses() []Class {
 				c.NAKs += n
 			}
 			c.RNRNAKs += back.RNRNaks
+			if x := d.Congestion; x != nil {
+				c.NPDelay.Merge(&x.NPDelay)
+			}
 			c.Timeouts += d.Tries[record.CauseTimeout]
 			c.LostBefore += d.Lost.BeforeTap + d.ReadResponses.LostBeforeTap
 			c.LostAfter += d.Lost.AfterTap

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/sketch"
 )
 
 // Class is the RoCE traffic of one VLAN priority and DSCP.
@@ -24,6 +25,7 @@ type Class struct {
 	CEShare *float64 `json:"ce_share"`
 	CNPs    uint64   `json:"cnps"`
 	// These are of the sessions whose data is in the class.
+	NPDelay       *Times    `json:"np_delay_ns"` // last marked data packet to the CNP
 	NAKs          uint64    `json:"naks"`
 	RNRNAKs       uint64    `json:"rnr_naks"`
 	Timeouts      uint64    `json:"timeouts"`
@@ -34,6 +36,24 @@ type Class struct {
 	// that is not known, or no pause was seen.
 	PausedNS    *int64   `json:"paused_ns"`
 	PausedShare *float64 `json:"paused_share"`
+}
+
+// Times are what a histogram of times says, in ns.
+type Times struct {
+	Count uint64 `json:"count"`
+	Min   int64  `json:"min"`
+	P50   int64  `json:"p50"`
+	P90   int64  `json:"p90"`
+	P99   int64  `json:"p99"`
+	Max   int64  `json:"max"`
+}
+
+// newTimes is nil without a sample.
+func newTimes(h *sketch.Histogram) *Times {
+	if h.Count == 0 {
+		return nil
+	}
+	return &Times{h.Count, h.Min, h.Quantile(0.5), h.Quantile(0.9), h.Quantile(0.99), h.Max}
 }
 
 // ClassLost is where the packets of a class were lost.
@@ -50,7 +70,7 @@ func newClasses(c *pipeline.Result) []Class {
 		k := Class{
 			DSCP: x.DSCP, Tagged: x.Tagged, Packets: x.Packets(), Bytes: x.Bytes, CNPs: x.CNPs,
 			ECN:  ECN{NotECT: x.ECN[0], ECT1: x.ECN[1], ECT0: x.ECN[2], CE: x.ECN[3]},
-			NAKs: x.NAKs, RNRNAKs: x.RNRNAKs, Timeouts: x.Timeouts, Lost: ClassLost{x.LostBefore, x.LostAfter}, Retransmitted: x.Retransmitted,
+			NPDelay: newTimes(&x.NPDelay), NAKs: x.NAKs, RNRNAKs: x.RNRNAKs, Timeouts: x.Timeouts, Lost: ClassLost{x.LostBefore, x.LostAfter}, Retransmitted: x.Retransmitted,
 		}
 		if x.HasPriority {
 			k.Priority = &x.Priority
@@ -105,21 +125,24 @@ func (t *text) classes() {
 	line := func(a string, columns ...string) string {
 		a += strings.Repeat(" ", max(0, width-len(a)))
 		for i, c := range columns {
-			a += pad(c, [...]int{11, 11, 8, 8, 8, 8, 12, 8}[i])
+			a += pad(c, [...]int{11, 11, 8, 8, 11, 8, 8, 12, 8}[i])
 		}
 		return a + "\n"
 	}
-	t.b.WriteString("\n" + t.color(bold, line("Class", "packets", "bytes", "CE", "CNPs", "NAKs", "lost", "sent again", "paused")))
+	t.b.WriteString("\n" + t.color(bold, line("Class", "packets", "bytes", "CE", "CNPs", "CNP after", "NAKs", "lost", "sent again", "paused")))
 	for i := range rows {
 		c := &rows[i]
-		ce, paused := "-", "-"
+		ce, after, paused := "-", "-", "-"
 		if able := c.able(); able > 0 {
 			ce = share(c.ECN.CE, able)
+		}
+		if c.NPDelay != nil {
+			after = duration(c.NPDelay.P50)
 		}
 		if c.PausedNS != nil {
 			paused = share(uint64(*c.PausedNS), t.lasted())
 		}
-		t.b.WriteString(line(c.name(), count(c.Packets), byteSize(c.Bytes), ce, count(c.CNPs), count(c.NAKs+c.RNRNAKs), count(c.Lost.BeforeTap+c.Lost.AfterTap),
+		t.b.WriteString(line(c.name(), count(c.Packets), byteSize(c.Bytes), ce, count(c.CNPs), after, count(c.NAKs+c.RNRNAKs), count(c.Lost.BeforeTap+c.Lost.AfterTap),
 			count(c.Retransmitted), paused))
 	}
 	if rest > 0 {

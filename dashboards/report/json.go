@@ -56,6 +56,7 @@ func JSON(w io.Writer, r *Report, _ Options) error {
 	if r.PauseLeftOut > 0 {
 		o.member("pause_left_out", r.PauseLeftOut)
 	}
+	o.member("receivers", r.Receivers)
 	o.member("findings", r.Findings)
 	return o.close()
 }

@@ -43,6 +43,8 @@ type Report struct {
 	// Classes are the RoCE traffic by VLAN priority and DSCP.
 	Classes []Class
 	Pause   []Pause
+	// Receivers are those who get most of the RoCE traffic.
+	Receivers []Receiver
 	// PauseLeftOut counts what PFC and PAUSE frames said beyond the rows of
 	// Pause, whose number is bounded.
 	PauseLeftOut uint64
@@ -218,6 +220,7 @@ func New(inputs []capture.Input, c *pipeline.Result, findings []record.Finding, 
 
 		Classes:      newClasses(c),
 		Pause:        newPauses(inputs, c),
+		Receivers:    newReceivers(c, inputs),
 		PauseLeftOut: c.Pause.LeftOut,
 		Findings:     newFindings(findings),
 	}

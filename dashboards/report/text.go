@@ -31,6 +31,7 @@ func Text(w io.Writer, r *Report, opt Options) error {
 	if t.roce() > 0 {
 		t.opcodes()
 	}
+	t.bursts()
 	t.classes()
 	t.pauses()
 	_, err := io.WriteString(w, strings.ReplaceAll(t.b.String(), glue, " "))
