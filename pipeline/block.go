@@ -178,7 +178,7 @@ func (w *decoding) take(b *block) {
 	it.same = sameHash(way, p)
 	it.icrc, it.status = p.ICRC, p.ICRCStatus
 	it.point = w.point(b)
-	b.bursts.add(it, p.Frame.Interface)
+	b.bursts.add(&it.Packet, p.Frame.Interface)
 	if it.message = cm.Is(p); it.message {
 		b.messages = append(b.messages, message{uint16(n), *p})
 	}

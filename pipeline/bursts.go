@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/track"
 )
 
 // burstWidths are the lengths of the windows, in ns, in which the peaks of what
@@ -79,21 +80,24 @@ func (w *window) add(o *window) {
 	w.senders |= o.senders
 }
 
-// windows are those of one length in which something came: the first and the
-// last one, which may go on in the blocks before and behind, and the peak of
-// those between.
+// windows are those of one length in which something came, as far as they are
+// closed: the first and the last one, which may go on in the blocks before and
+// behind, and the peak of those between.
 type windows struct {
 	first, last, peak window
 	n                 uint64
 }
 
-// blockReceiver is a receiver in one block.
+// blockReceiver is a receiver in one block. What each packet needs comes first.
 type blockReceiver struct {
 	receiverKey
-	first, last int64
-	bytes       uint64
-	packets     uint64
-	runs        [numWidths]windows
+	now     window // the last one of the shortest length
+	last    int64
+	first   int64
+	bytes   uint64 // in windows that are closed
+	packets uint64
+	open    [numWidths - 1]window // the last ones of the other lengths
+	runs    [numWidths]windows
 }
 
 // bursts are the receivers of a block.
@@ -111,33 +115,28 @@ func (b *bursts) clear() {
 const mixing = 0x9e3779b97f4a7c15
 
 // add takes a packet that was captured at an interface.
-func (b *bursts) add(it *item, iface int32) {
-	r := b.find(it, iface)
+func (b *bursts) add(p *track.Packet, iface int32) {
+	r := b.find(p, iface)
 	if r == nil {
 		b.leftOut++
 		return
 	}
-	now, size := it.Time, uint64(it.WireLen)
-	r.bytes += size
-	r.packets++
-	r.last = max(r.last, now)
-	w := &r.runs[0]
-	if now >= w.last.start+burstWidths[0] {
-		r.close(0)
-		w.last = window{start: now - now%burstWidths[0]}
-		w.n++
+	if p.Time >= r.now.start+burstWidths[0] {
+		r.close(0, &r.now)
+		r.now = window{start: p.Time - p.Time%burstWidths[0]}
 	}
-	w.last.bytes += size
-	w.last.packets++
-	w.last.senders |= 1 << ((it.Src.Lo ^ it.Src.Hi) * mixing >> 58)
+	r.last = p.Time
+	r.now.bytes += uint64(p.WireLen)
+	r.now.packets++
+	r.now.senders |= 1 << ((p.Src.Lo ^ p.Src.Hi) * mixing >> 58)
 }
 
 // find finds a packet's receiver, nil where there are too many.
-func (b *bursts) find(it *item, iface int32) *blockReceiver {
-	at := (it.Dst.Lo ^ it.Dst.Hi) * mixing >> (64 - bits.Len(receiverSlots) + 1)
+func (b *bursts) find(p *track.Packet, iface int32) *blockReceiver {
+	at := (p.Dst.Lo ^ p.Dst.Hi) * mixing >> (64 - bits.Len(receiverSlots) + 1)
 	for ; b.slots[at] != 0; at = (at + 1) % receiverSlots {
 		r := &b.list[b.slots[at]-1]
-		if r.addr == it.Dst && r.iface == iface && r.input == it.Input && r.vni == it.VNI && r.kind == it.Kind {
+		if r.addr == p.Dst && r.iface == iface && r.input == p.Input && r.vni == p.VNI && r.kind == p.Kind {
 			return r
 		}
 	}
@@ -147,43 +146,49 @@ func (b *bursts) find(it *item, iface int32) *blockReceiver {
 	b.list = append(b.list, blockReceiver{})
 	b.slots[at] = uint16(len(b.list))
 	r := &b.list[len(b.list)-1]
-	r.receiverKey = receiverKey{it.Dst, it.Kind, it.VNI, it.Input, iface}
-	r.first, r.last = it.Time, it.Time
-	r.runs[0].last.start = it.Time - it.Time%burstWidths[0]
-	r.runs[0].n = 1
+	r.receiverKey = receiverKey{p.Dst, p.Kind, p.VNI, p.Input, iface}
+	r.first = p.Time
+	r.now.start = p.Time - p.Time%burstWidths[0]
 	return r
 }
 
-// close takes the last window of a length as complete, as far as this block
-// goes.
-func (r *blockReceiver) close(width int) {
-	w := &r.runs[width]
-	if w.n == 1 {
-		w.first = w.last
-	} else if w.last.bytes > w.peak.bytes {
-		w.peak = w.last
+// close takes a window of a length for complete, as far as this block goes.
+func (r *blockReceiver) close(width int, w *window) {
+	run := &r.runs[width]
+	if width == 0 {
+		r.bytes += w.bytes
+		r.packets += w.packets
 	}
+	switch run.n++; {
+	case run.n == 1:
+		run.first = *w
+	case run.n > 2 && run.last.bytes > run.peak.bytes:
+		run.peak = run.last
+	}
+	run.last = *w
 	if width+1 == numWidths {
 		return
 	}
-	next, size := &r.runs[width+1], burstWidths[width+1]
-	if next.n > 0 && w.last.start < next.last.start+size {
-		next.last.add(&w.last)
+	next, size := &r.open[width], burstWidths[width+1]
+	switch {
+	case next.packets == 0:
+	case w.start < next.start+size:
+		next.add(w)
 		return
+	default:
+		r.close(width+1, next)
 	}
-	if next.n > 0 {
-		r.close(width + 1)
-	}
-	next.last = w.last
-	next.last.start -= next.last.start % size
-	next.n++
+	*next = *w
+	next.start -= next.start % size
 }
 
 // finish closes all windows of the block.
 func (b *bursts) finish() {
 	for i := range b.list {
-		for width := range numWidths {
-			b.list[i].close(width)
+		r := &b.list[i]
+		r.close(0, &r.now)
+		for width := range r.open {
+			r.close(width+1, &r.open[width])
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package pipeline
 
-import "github.com/rocelens/rocelens/decode"
+import (
+	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/track"
+)
 
 // Doubles is the detector on its own, for tests: as one shard has it, however
 // many pairs of addresses there are.
@@ -38,6 +41,25 @@ func Found(all ...*Doubles) Duplicates {
 }
 
 func (d *Doubles) Result() Duplicates { return Found(d) }
+
+// Bursts counts what goes to receivers, a block at a time.
+type Bursts struct {
+	b   bursts
+	all receivers
+}
+
+// Add takes a block of packets.
+func (x *Bursts) Add(list []track.Packet) {
+	x.b.clear()
+	for i := range list {
+		x.b.add(&list[i], 0)
+	}
+	x.b.finish()
+	x.all.take(&x.b)
+}
+
+// Receivers is how many there are.
+func (x *Bursts) Receivers() int { return len(x.all.byKey) }
 
 // PointOf is the digest of the point where a packet was captured.
 func PointOf(p *decode.Packet) uint32 { return pointOf(p) }

@@ -17,6 +17,8 @@ type traffic struct {
 	step     int
 	psn      []uint32
 	now      int64
+	marked   bool // data packets meet congestion, one in 16, and CNPs follow, one for 20 ACKs
+	acks     int
 	batch    [64]track.Packet
 	list     [64]*track.Packet
 }
@@ -55,6 +57,12 @@ func (g *traffic) packet(t *track.Packet) {
 		t.Src, t.Dst, t.DestQP = b, a, uint32(i%1000)+100_000
 		t.PSN = (uint32(i)*104729 + g.psn[i] + 100_000 - 1) & 0xffffff
 		t.Payload, t.WireLen = 0, 62
+		if g.acks++; g.marked && g.acks%20 == 0 {
+			t.Opcode, t.PSN, t.WireLen = decode.OpCNP, 0, 74
+		}
+	}
+	if t.TOS = 2; g.marked && g.step < 4 && g.now%1600 == 1 {
+		t.TOS = 3
 	}
 	t.Hash()
 	g.now += 100
@@ -66,10 +74,17 @@ func (g *traffic) packet(t *track.Packet) {
 
 // BenchmarkTrack is the cost of the packets of sessions that run well. They are
 // made while it runs, which BenchmarkTraffic measures alone.
-func BenchmarkTrack(b *testing.B) {
+func BenchmarkTrack(b *testing.B) { benchmarkTrack(b, false) }
+
+// BenchmarkMarked is the same of sessions that all meet congestion: what is more
+// than in BenchmarkTrack is what marks, CNPs and rates cost.
+func BenchmarkMarked(b *testing.B) { benchmarkTrack(b, true) }
+
+func benchmarkTrack(b *testing.B, marked bool) {
 	for _, n := range []int{1_000, 1_000_000} {
 		b.Run(fmt.Sprintf("sessions=%d", n), func(b *testing.B) {
 			g := newTraffic(n)
+			g.marked = marked
 			t := track.New(track.Config{})
 			for range 10 * n / 64 {
 				t.Add(g.packets())
