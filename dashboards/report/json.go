@@ -52,6 +52,7 @@ func JSON(w io.Writer, r *Report, _ Options) error {
 	o.member("events_left_out", r.EventsLeftOut)
 	o.list("expected_counters", len(r.Hosts), func(i int) any { return newHost(&r.Hosts[i]) })
 	o.member("classes", r.Classes)
+	o.member("pause_visible", r.Capture.OtherKinds["pfc"]+r.Capture.OtherKinds["pause"] > 0)
 	o.member("pause", r.Pause)
 	if r.PauseLeftOut > 0 {
 		o.member("pause_left_out", r.PauseLeftOut)

@@ -305,8 +305,12 @@ func (t *text) opcodes() {
 	t.b.WriteByte('\n')
 	t.row("Acknowledges", t.acknowledges())
 	t.row("Congestion", t.congestion())
-	t.row("Flow control", count(t.Capture.OtherKinds["pfc"])+" PFC, "+count(t.Capture.OtherKinds["pause"])+
-		" PAUSE (mirrors rarely pass these on: 0 here is not 0 on the link)")
+	pfc, pause := t.Capture.OtherKinds["pfc"], t.Capture.OtherKinds["pause"]
+	flow := count(pfc) + " PFC, " + count(pause) + " PAUSE visible"
+	if pfc+pause == 0 {
+		flow += " (mirrors rarely pass these on: 0 here is not 0 on the link)"
+	}
+	t.row("Flow control", flow)
 }
 
 // list is the NAKs by name.

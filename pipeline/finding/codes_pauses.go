@@ -52,6 +52,20 @@ func pauseCodes() []Code {
 			Evidence: "`waited_ns` (the longest), " + streamsWith("`waited_ns`, `paused_ns`, `rate` and `rate_paused` in bits a second, "+onRow),
 		},
 		{
+			Code: "pause-zero-mac", Severities: warning,
+			Summary:  "pauses from a station without an address",
+			Meaning:  "PFC or PAUSE frames have the source address 00:00:00:00:00:00. No standard lets a station send from it, and the other end of the link obeys all the same. They are kept apart from those of others, as a sender of their own.",
+			Check:    "Which port of the switch counts received pause frames, and what is connected to it: a network adapter that is broken or hangs.",
+			Evidence: "`frames` (what they say of each priority counts once), `xoff` (of them, those that stop traffic), `rows` (" + onRow + "; `frames`, `xoff`), `first`",
+		},
+		{
+			Code: "pfc-not-visible", Severities: info,
+			Summary:  "no PFC or PAUSE frame is visible at this tap",
+			Meaning:  "There is RoCE over Ethernet, another finding makes one ask for flow control (losses, timeouts, silences, marks, incast), and no PFC or PAUSE frame is in the capture. That does not mean that there were none: NICs and switch ports take them out, mirrors rarely pass them on, and filters for RoCE leave them out. A report without this finding says the same in its line on flow control.",
+			Check:    "The pause counters of NICs and switch ports for the priority of this traffic; or a capture on the link itself.",
+			Evidence: "`packets` (of RoCE)",
+		},
+		{
 			Code: "pfc-storm", Severities: critical,
 			Summary:  "a station that keeps others paused",
 			Meaning:  "A priority, or with 802.3x PAUSE all traffic, was paused for more than 90 % of 200 ms (`--storm-share`, `--storm-window`), which is looked at in steps of a sixteenth. 200 ms is when PFC watchdogs step in by default: SONiC's detects after 200 ms and restores after 200 ms (`pfcwd start_default`), Junos' polls every 100 ms, detects after two polls and recovers after 200 ms. Refreshes do not make another storm, nor do breaks shorter than the window, and all priorities of one sender that are paused so at the same time are one storm. It ends when less than half of that share is paused. Only where the speed of the link is known.",

@@ -60,6 +60,7 @@ var rules = [...]rule{
 	pauseTree,
 	pauseTime,
 	pauseIgnored,
+	pauseZeroMAC,
 	pauseVictims,
 	incast,
 	gidUnroutable,
@@ -105,7 +106,10 @@ var sessionRules = [...]rule{
 }
 
 // Find is all findings, the worst first, in an order that depends on f alone.
-func Find(f *Facts) []record.Finding { return find(f, rules[:]) }
+func Find(f *Facts) []record.Finding {
+	all := find(f, rules[:])
+	return append(all, pfcNotVisible(f, all)...)
+}
 
 // OfSession is what there is to say of one session alone, the worst first. The
 // signs may be those of other sessions too, which tell why it stood still.

@@ -1,6 +1,7 @@
 package pause_test
 
 import (
+	gocmp "cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -101,6 +102,51 @@ func TestIntervals(t *testing.T) {
 				t.Errorf("%+v", row)
 			}
 		})
+	}
+}
+
+// TestMixedFrame: one frame that stops some priorities and lets others go on
+// ends pauses and begins others, each of them at the time of the frame; what it
+// does not enable it leaves as it is. A zero address is a sender of its own. At
+// 10 Gbit/s a quantum is 51.2 ns.
+func TestMixedFrame(t *testing.T) {
+	f := newFeed(pause.DefaultConfig(), 10*gbit)
+	all := func(n uint16) [8]uint16 { return [8]uint16{n, n, n, n, n, n, n, n} }
+	mac, zero := decode.MAC{5: 7}, decode.MAC{}
+	f.add(pause.Frame{Time: 0, MAC: mac, PFC: true, Enable: 0xf0, Quanta: all(65535)})
+	f.add(pause.Frame{Time: 10 * us, MAC: zero, PFC: true, Enable: 0x18, Quanta: all(65535)})
+	// The vector that others made: 0 to 3 are stopped, 4 to 7 go on.
+	f.add(pause.Frame{Time: 100 * us, MAC: mac, PFC: true, Enable: 0xff, Quanta: [8]uint16{0x0807, 0x0605, 0x0403, 0x0201}})
+	// 0 goes on, 3 is stopped for longer; what it says of 1 and 2 does not count.
+	f.add(pause.Frame{Time: 110 * us, MAC: mac, PFC: true, Enable: 0x09, Quanta: [8]uint16{0, 0, 60000, 1000}})
+	f.add(pause.Frame{Time: 200 * us, MAC: zero, PFC: true, Enable: 0x10})
+	type pausedSpan struct {
+		MAC           decode.MAC
+		Priority      uint8
+		Start, Paused int64
+		End           string
+	}
+	var got []pausedSpan
+	for _, i := range f.Close(ms).Intervals {
+		got = append(got, pausedSpan{i.MAC, i.Priority, i.Start.Time, i.Paused, i.End.String()})
+	}
+	slices.SortFunc(got, func(a, b pausedSpan) int {
+		return gocmp.Or(slices.Compare(a.MAC[:], b.MAC[:]), int(a.Priority)-int(b.Priority))
+	})
+	want := []pausedSpan{
+		{zero, 3, 10 * us, 990 * us, "capture_end"},
+		{zero, 4, 10 * us, 190 * us, "xon"},
+		{mac, 0, 100 * us, 10 * us, "xon"},
+		{mac, 1, 100 * us, 78_899, "expired"}, // 0x605 quanta
+		{mac, 2, 100 * us, 52_582, "expired"},
+		{mac, 3, 100 * us, 10*us + 51_200, "expired"},
+		{mac, 4, 0, 100 * us, "xon"},
+		{mac, 5, 0, 100 * us, "xon"},
+		{mac, 6, 0, 100 * us, "xon"},
+		{mac, 7, 0, 100 * us, "xon"},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -302,4 +302,49 @@ func TestVectors(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
+	got = nil
+	for _, x := range r.Pause.Intervals {
+		got = append(got, fmt.Sprint(x.MAC, " ", x.PFC, " ", x.Priority, ": ", x.Start.Number, " ", x.Paused, " ", x.End))
+	}
+	want = []string{ // those whose time was up, in the order of the rows, then what the capture ended
+		"00:11:22:33:44:01 true 3: 1 3355392 expired",
+		"00:00:00:00:00:07 true 0: 2 105216 expired",
+		"00:00:00:00:00:07 true 1: 2 78899 expired",
+		"00:00:00:00:00:07 true 2: 2 52582 expired",
+		"00:00:00:00:00:07 true 3: 2 26266 expired",
+		"00:00:00:00:00:00 false 0: 4 0 capture_end",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestShortVectors: the same frames without their padding say the same.
+func TestShortVectors(t *testing.T) {
+	whole := filepath.Join(capturetest.NeedShared(t), "public", "mac-control-vectors", "pause_pfc_vectors.pcap")
+	b, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short := slices.Clone(b[:24])
+	for at := 24; at < len(b); at += 16 + 60 {
+		record := slices.Clone(b[at : at+16+34])
+		record[8], record[12] = 34, 34 // captured and original length
+		short = append(short, record...)
+	}
+	path := filepath.Join(t.TempDir(), "short.pcap")
+	if err := os.WriteFile(path, short, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := pipeline.DefaultConfig()
+	cfg.Links.All = 10 * gbit
+	want, got := analyse(t, cfg, whole), analyse(t, cfg, path)
+	for _, r := range []*pipeline.Result{want, got} { // offsets differ
+		for i := range r.Pause.Rows {
+			r.Pause.Rows[i].First.Offset = 0
+		}
+	}
+	if d := cmp.Diff(want.Pause.Rows, got.Pause.Rows); d != "" || got.Malformed > 0 || got.Truncated > 0 {
+		t.Error(d, got.Malformed)
+	}
 }
