@@ -14,6 +14,13 @@ func congestionCodes() []Code {
 			Evidence: "`marked`, `cnps`, " + streamsWith("`marked`, `cnps`"),
 		},
 		{
+			Code: "cnp-ignored", Severities: info,
+			Summary:  "CNPs, and senders that don't become slower",
+			Meaning:  "At least two CNPs came for a sender, and its rate did not fall below 80 % of that before within 8 windows of 32 data packets and at most 10 ms, as far as that can be told (`reaction` in the report). It is no fault by itself. Not where the capture is a sample.",
+			Check:    "Where DCQCN should be on: the sender's rp_cnp_handled and rp_cnp_ignored, and whether it is enabled for the priority.",
+			Evidence: "`cnps`, `others_heed` (whether other senders become slower), " + streamsWith("`cnps`"),
+		},
+		{
 			Code: "cnp-without-ce", Severities: info,
 			Summary:  "CNPs, and no marks that they could be for",
 			Meaning:  "No data packet of the sender that is told was marked since the CNP before, nor within a millisecond. That is usual where the tap is ahead of the queue that marks, as next to the sender. CNPs for QPs whose data is not in the capture, or was not matched with them, are among them. Not where the capture is a sample.",

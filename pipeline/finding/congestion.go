@@ -12,6 +12,8 @@ const (
 	// minUntold is how many marked packets without any CNP are worth a
 	// finding: the last ones of a capture have no answer in it.
 	minUntold = 8
+	// minHeedless is how many CNPs without any effect are worth a finding.
+	minHeedless = 2
 	// A CNP in so many that is marked, and so many in all, is no exception.
 	markedCNPs    = 100
 	minMarkedCNPs = 8
@@ -113,6 +115,36 @@ func ecnNoReaction(f *Facts) []record.Finding {
 			"ways to control congestion need none, and CNPs may take another way than past this tap."+h.worst()+
 			" Where DCQCN should be on: compare the receiver's np_ecn_marked_roce_packets with its np_cnp_sent, and see whether it is enabled for that priority.",
 		record.Evidence{{Key: "marked", Value: n}, {Key: "others_told", Value: told}})
+}
+
+// cnpIgnored says who gets CNPs and sends on as fast as before.
+func cnpIgnored(f *Facts) []record.Finding {
+	var h hits
+	heed := false // others do
+	for st := range f.whole() {
+		x := st.req.Congestion
+		if x == nil {
+			continue
+		}
+		heed = heed || x.Reaction == record.ReactionSlowed
+		if x.Reaction == record.ReactionNone && x.CNPs >= minHeedless {
+			h.add(st, x.CNPs, plural(x.CNPs, "CNP"), record.Evidence{{Key: "cnps", Value: x.CNPs}}, record.KindCNP)
+		}
+	}
+	if len(h) == 0 {
+		return nil
+	}
+	h.sort()
+	n := h.sum()
+	others := ""
+	if heed {
+		others = " Other senders in this capture do become slower."
+	}
+	return h.finding(record.Info, "cnp-ignored",
+		plural(n, "CNP")+isAre(n, " tells ", " tell ")+isAre(uint64(len(h)), "a sender", "senders")+" to slow down ("+h.between()+"), and "+isAre(uint64(len(h)), "its rate", "their rates")+" did not fall",
+		"The windows of 32 data packets after them are as fast as those before."+others+" That alone is no fault: DCQCN can be switched off at the sender, Soft-RoCE heeds no CNP, and a sender that something else holds back "+
+			"need not become slower."+h.worst()+" Where DCQCN should be on: compare the sender's rp_cnp_handled with its rp_cnp_ignored, and see whether it is enabled for that priority.",
+		record.Evidence{{Key: "cnps", Value: n}, {Key: "others_heed", Value: heed}})
 }
 
 // cnpWithoutCE says which CNPs have no mark that they could be for.

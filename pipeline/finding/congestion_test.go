@@ -11,7 +11,7 @@ import (
 	"github.com/rocelens/rocelens/pipeline/scenario"
 )
 
-var congestionCodes = []string{"cnp-ce-marked", "cnp-without-ce", "congested", "ecn-no-reaction"}
+var congestionCodes = []string{"cnp-ce-marked", "cnp-ignored", "cnp-without-ce", "congested", "ecn-no-reaction"}
 
 // ofCongestion are those of the findings.
 func ofCongestion(all []record.Finding) (list []record.Finding) {
@@ -58,7 +58,9 @@ func TestCongestionOfCaptures(t *testing.T) {
 			"40 data packets are marked CE", "no CNP tells the sender to slow down", "Soft-RoCE sends no CNP",
 		}},
 		{"ecn_bottleneck_fq_codel", 785, 84, 0, []string{"congested", "ecn-no-reaction"}, nil},
-		{"ecn_ce_with_synthetic_cnp", 62, 0, 36, []string{"congested"}, nil},
+		{"ecn_ce_with_synthetic_cnp", 62, 0, 36, []string{"cnp-ignored", "congested"}, []string{
+			"29 CNPs tell senders to slow down (3 sessions), and their rates did not fall", "That alone is no fault: DCQCN can be switched off at the sender, Soft-RoCE heeds no CNP",
+		}},
 		{"incast_ecn_segment", 0, 0, 0, nil, nil},
 		{"incast_ecn_sw2A", 6498, 0, 0, []string{"congested"}, []string{"congestion on the way to 10.10.0.1"}},
 	} {
@@ -130,6 +132,7 @@ func TestCongestionOfScenarios(t *testing.T) {
 		"cnp_unpaced":         {[]string{"congested"}, nil},
 		"cnp_marked":          {[]string{"cnp-ce-marked", "congested"}, []string{"2 of 2 CNPs are marked CE themselves"}},
 		"cnp_one_way":         {[]string{"cnp-without-ce"}, []string{"2 of them are for QPs whose data is not in this capture"}},
+		"cnp_ignored":         {[]string{"cnp-ignored", "congested"}, []string{"CNPs tell a sender to slow down", "and its rate did not fall"}},
 		"ce_no_cnp":           {[]string{"congested", "ecn-no-reaction"}, []string{"68 data packets are marked CE"}},
 		"cnp_pacing_port":     {[]string{"congested"}, []string{"marked CE: congestion on the way to 10.0.0.2"}},
 		"clean_bidirectional": {nil, nil},

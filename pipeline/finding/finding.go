@@ -89,6 +89,7 @@ var rules = [...]rule{
 	cnpMarked,
 	congested,
 	ecnNoReaction,
+	cnpIgnored,
 	cnpWithoutCE,
 	notECT,
 	mixedMTU,
@@ -101,7 +102,7 @@ var rules = [...]rule{
 var sessionRules = [...]rule{
 	sampledCapture, retryExhausted, rnrExhausted, retryingAtEnd, remoteError, lostBeforeTap, lostAfterTap, goBackN, ackTimeout, rnrStall, answerLost, missing,
 	silence, refused, unansweredConnect, unanswered, protocolError, selectiveRepeat, reordering, captureLoss, undecided, oneSided, unpaired,
-	cnpMarked, congested, ecnNoReaction, cnpWithoutCE,
+	cnpMarked, congested, ecnNoReaction, cnpIgnored, cnpWithoutCE,
 	gidUnroutable, pkeyMismatch, cmTimeouts, dscpDrift, cnpClass,
 }
 
