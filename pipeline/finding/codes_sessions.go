@@ -22,6 +22,13 @@ func sessionCodes() []Code {
 			Evidence: "`timeouts`, `waited_ns`, `stalled_streams` and `stalled_ns` (others, which stood still meanwhile), `outage` (the longest run of tries at one PSN without an answer, where there were three or more: `session`, `psn`, `tries`, `lasted_ns`, `first`), " + streamsWith("`timeouts`, `waited_ns`"),
 		},
 		{
+			Code: "answer-late", Severities: harm,
+			Summary:  "timers that ran out although nothing is seen to be lost",
+			Meaning:  "A requester went back on timeouts alone. No NAK came and nothing is missing; in half of the tries or more an acknowledge shows that the requests had arrived, and ACKs of what was sent once take half as long as the timer or longer at the 99th percentile; or that shows in one try, and ACKs take as long as the timer in the median. So it was answers that came too late, as they do behind deep queues or from a slow host. Such streams are in neither ack-timeout nor go-back-n nor answer-lost. Critical where a stream spends a tenth of its time so.",
+			Check:    "The ACK timeout of the QPs against what ACKs take under load; queues on the way there and back: incast, ECN thresholds, and the marks of this data, where it has any.",
+			Evidence: "`timeouts`, `waited_ns`, `packets` (sent again), `share` (of the requests), `answered` (tries whose requests are known to have arrived), `marked` (of their data), " + streamsWith("`timeouts`, `waited_ns`, `packets`, `ack_p50_ns`, `ack_p99_ns`, `ack_timeout_ns`, `marked`"),
+		},
+		{
 			Code: "answer-lost", Severities: warning,
 			Summary:  "requests sent again although they had arrived",
 			Meaning:  "The tap saw an acknowledge of what was sent again, before or after it: its answer was lost, or came too late. Where all that was sent before is acknowledged, no request was lost. At least one try in ten of a stream, and not where packets came late.",

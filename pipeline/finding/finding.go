@@ -49,6 +49,7 @@ var rules = [...]rule{
 	lostAfterTap,
 	goBackN,
 	ackTimeout,
+	answerLate,
 	rnrStall,
 	answerLost,
 	missing,
@@ -100,7 +101,7 @@ var rules = [...]rule{
 
 // sessionRules are those of them that speak of sessions one by one.
 var sessionRules = [...]rule{
-	sampledCapture, retryExhausted, rnrExhausted, retryingAtEnd, remoteError, lostBeforeTap, lostAfterTap, goBackN, ackTimeout, rnrStall, answerLost, missing,
+	sampledCapture, retryExhausted, rnrExhausted, retryingAtEnd, remoteError, lostBeforeTap, lostAfterTap, goBackN, ackTimeout, answerLate, rnrStall, answerLost, missing,
 	silence, refused, unansweredConnect, unanswered, protocolError, selectiveRepeat, reordering, captureLoss, undecided, oneSided, unpaired,
 	cnpMarked, congested, ecnNoReaction, cnpIgnored, cnpWithoutCE,
 	gidUnroutable, pkeyMismatch, cmTimeouts, dscpDrift, cnpClass,

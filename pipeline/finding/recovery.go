@@ -130,7 +130,7 @@ func goBackN(f *Facts) []record.Finding {
 	worst := 0.0
 	for st := range f.whole() {
 		n := st.tries()
-		if n == 0 || st.selective() || st.onlyGaveUp() {
+		if n == 0 || st.selective() || st.onlyGaveUp() || st.late() { // answer-late has those
 			continue
 		}
 		a := st.again()
@@ -250,7 +250,7 @@ func ackTimeout(f *Facts) []record.Finding {
 	var at [record.NumPlaces]uint64
 	for st := range f.whole() {
 		n := st.req.Tries[record.CauseTimeout]
-		if n == 0 || st.onlyGaveUp() {
+		if n == 0 || st.onlyGaveUp() || st.late() { // answer-late has those
 			continue
 		}
 		w := st.wait()
@@ -284,10 +284,7 @@ func ackTimeout(f *Facts) []record.Finding {
 	if sum(at[:]) == n {
 		detail += atPlaces(&at, "everything had passed this tap, so that it was lost behind it, or the answer before it")
 	}
-	if n := uint64(len(f.behind.streams)); n > 0 {
-		detail += " Meanwhile " + plural(n, "other stream") + " stood still, for " + duration(f.behind.lasted) +
-			" in all: a job whose members wait for one another stalls as a whole."
-	}
+	detail += f.stood()
 	more := record.Evidence{
 		{Key: "timeouts", Value: n}, {Key: "waited_ns", Value: waited},
 		{Key: "stalled_streams", Value: uint64(len(f.behind.streams))}, {Key: "stalled_ns", Value: f.behind.lasted},
@@ -348,7 +345,7 @@ func answerLost(f *Facts) []record.Finding {
 		// twice: reordering says it.
 		n := st.req.Places[record.Answer]
 		n -= min(n, st.AnswersAfter) // lost-after-tap says it
-		if n > 0 && minShare*n >= st.tries() && st.req.Reordered == 0 {
+		if n > 0 && minShare*n >= st.tries() && st.req.Reordered == 0 && !st.late() {
 			more := record.Evidence{{Key: "tries", Value: n}}
 			if l := &st.req.AckLatency; l.Count > 0 {
 				more = append(more, record.Fact{Key: "ack_p99_ns", Value: l.Quantile(0.99)})
