@@ -28,6 +28,7 @@ type Counters struct {
 	ECN       [4]uint64 // RoCE packets with an IP header or GRH, by Packet.ECN
 	Classes   ClassCounts
 	OddPKeys  uint64 // RoCE packets with another P_Key than 0xffff
+	MigReq    uint64 // RoCE packets with MigReq in the BTH
 	ICRC      CRC
 	VCRC      CRC // native InfiniBand only
 
@@ -222,6 +223,9 @@ func (c *Counters) addRoCE(p *decode.Packet) {
 		if p.PKey != 0xffff {
 			c.OddPKeys++
 		}
+		if p.BTHFlags&decode.MigReq != 0 {
+			c.MigReq++
+		}
 	}
 	if p.Has&decode.HasAETH != 0 {
 		c.AETH.add(p.Opcode, p.Syndrome)
@@ -302,6 +306,7 @@ func (c *Counters) Merge(o *Counters) {
 	addAll(c.ECN[:], o.ECN[:])
 	c.Classes.merge(&o.Classes)
 	c.OddPKeys += o.OddPKeys
+	c.MigReq += o.MigReq
 	addAll(c.Kinds[:], o.Kinds[:])
 	addAll(c.Opcodes[:], o.Opcodes[:])
 	addAll(c.Errors[:], o.Errors[:])

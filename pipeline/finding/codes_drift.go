@@ -50,6 +50,13 @@ func driftCodes() []Code {
 			Evidence: "`receivers`, `worst` (`receiver`, `senders`, and `others` that sent at other times; `lasted_ns` of all senders at once; `packets`, `lost`, `rnr_naks`, `marked`, `timeouts` of theirs), `first`",
 		},
 		{
+			Code: "migreq-differs", Severities: info,
+			Summary:  "one end sets MigReq in the BTH, the other does not",
+			Meaning:  "All packets that one end of a session sent have the bit MigReq, and none that the other end sent: at least 3 each, CNPs aside. The bit belongs to path migration, which RoCE does not use; NICs set it (their QPs are in the state Migrated), Soft-RoCE and some FPGAs do not. It is noted for whoever compares the headers of two implementations that do not work together, and blamed for nothing. The first 65,536 sessions are looked at.",
+			Check:    "Nothing, where both ends talk to each other. Where they don't: the path migration state that each end sets its QPs to, and the other fields of the BTH.",
+			Evidence: "`packets_set`, `packets_clear`, `not_listed` (sessions beyond 1,024), " + streamsWith("of the end that sets it, `packets_set` and `packets_clear` of the other end"),
+		},
+		{
 			Code: "mixed-mtu", Severities: info,
 			Summary:  "sessions between the same hosts with different path MTUs",
 			Meaning:  "The path MTU is what the connection manager says, else what First and Middle packets carry. Each session works with its own, so nothing is wrong with either. False alarms: an application that chooses a small one on purpose; a capture over a change of settings. The first 65,536 sessions are looked at.",

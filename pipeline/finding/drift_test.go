@@ -16,7 +16,7 @@ import (
 )
 
 // driftCodes are those of findings on classes, configuration and crowds.
-var driftCodes = []string{"cm-timeouts", "cnp-class", "dscp-drift", "ecmp-polarized", "gid-unroutable", "incast", "mixed-mtu", "not-ect", "pkey-mismatch"}
+var driftCodes = []string{"cm-timeouts", "cnp-class", "dscp-drift", "ecmp-polarized", "gid-unroutable", "incast", "migreq-differs", "mixed-mtu", "not-ect", "pkey-mismatch"}
 
 // drifting are the findings of these codes, with their severities.
 func drifting(all []record.Finding) (list []string) {

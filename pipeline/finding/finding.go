@@ -95,6 +95,7 @@ var rules = [...]rule{
 	notECT,
 	mixedMTU,
 	ecmpPolarized,
+	migReqDiffers,
 	pauseSpeedUnknown,
 	cnpReserved,
 }
@@ -104,7 +105,7 @@ var sessionRules = [...]rule{
 	sampledCapture, retryExhausted, rnrExhausted, retryingAtEnd, remoteError, lostBeforeTap, lostAfterTap, goBackN, ackTimeout, answerLate, rnrStall, answerLost, missing,
 	silence, refused, unansweredConnect, unanswered, protocolError, selectiveRepeat, reordering, captureLoss, undecided, oneSided, unpaired,
 	cnpMarked, congested, ecnNoReaction, cnpIgnored, cnpWithoutCE,
-	gidUnroutable, pkeyMismatch, cmTimeouts, dscpDrift, cnpClass,
+	gidUnroutable, pkeyMismatch, cmTimeouts, dscpDrift, cnpClass, migReqDiffers,
 }
 
 // Find is all findings, the worst first, in an order that depends on f alone.

@@ -138,8 +138,19 @@ type Direction struct {
 	// SourcePort is the UDP source port of the last packet, PortsSeen how
 	// often it changed.
 	SourcePort  uint16
+	MigReq      MigReq // of its packets, CNPs aside
 	PortChanges uint64
 }
+
+// MigReq says what the bit of that name is in packets: both bits where some
+// have it and some have not, 0 where nothing tells.
+type MigReq uint8
+
+// The values.
+const (
+	MigReqClear MigReq = 1 << iota
+	MigReqSet
+)
 
 // DSCPCount counts packets of one DSCP.
 type DSCPCount struct {

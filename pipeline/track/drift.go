@@ -2,15 +2,23 @@ package track
 
 import "github.com/rocelens/rocelens/pipeline/record"
 
-// flow.strange has two things in one byte, since a flow must not grow: how many
-// packets of another service came in a row, and the first packet's priority.
+// flow.strange has three things in one byte, since a flow must not grow: how
+// many packets of another service came in a row, the first packet's priority,
+// and record.MigReq.
 const (
-	strangeBits = 2
-	strangeMask = 1<<strangeBits - 1
+	strangeBits  = 2
+	strangeMask  = 1<<strangeBits - 1
+	priorityMask = 15
+	migReqShift  = 6
 )
 
 // priority is the first packet's, as Packet.priority.
-func (f *flow) priority() uint8 { return f.strange >> strangeBits }
+func (f *flow) priority() uint8 { return f.strange >> strangeBits & priorityMask }
+
+// seeMigReq notes MigReq of p, which is of f's service and intact.
+func (f *flow) seeMigReq(p *Packet) {
+	f.strange |= uint8(record.MigReqClear+record.MigReq(p.flags/migReq&1)) << migReqShift
+}
 
 // odd is what the packets of few flows have: a P_Key other than the default,
 // another priority than the first one, or CNPs among them.
@@ -68,6 +76,7 @@ func (f *flow) oddities(d *record.Direction) {
 	if f.more != nil && f.more.odd != nil {
 		o = *f.more.odd
 	}
+	d.MigReq = record.MigReq(f.strange >> migReqShift)
 	o.priorities[f.priority()] = f.packets
 	for p, n := range o.priorities {
 		if p != int(f.priority()) {

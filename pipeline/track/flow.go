@@ -24,7 +24,7 @@ type flow struct {
 	orphan   bool  // its peer is gone
 	requests bool  // it carries requests
 	tos      uint8 // of the first packet
-	strange  uint8 // packets of another service in a row; and the first packet's priority, see drift.go
+	strange  uint8 // packets of another service in a row; the first packet's priority, and more, see drift.go
 	port     uint16
 
 	peer           *flow

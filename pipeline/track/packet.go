@@ -57,6 +57,7 @@ const (
 	hasDETH
 	sentHere    // by the host that captured it
 	gotHere     // by the host that captured it, to which it was sent
+	migReq      // MigReq of the BTH
 	priorityBit = 1 << iota
 )
 
@@ -94,6 +95,9 @@ func (t *Packet) Read(p *decode.Packet) (way uint64, ok bool) {
 	}
 	if p.BTHFlags&decode.AckReq != 0 {
 		flags |= ackReq
+	}
+	if p.BTHFlags&decode.MigReq != 0 {
+		flags |= migReq
 	}
 	if p.Has&decode.HasDETH != 0 {
 		t.SrcQP = p.SrcQP

@@ -178,8 +178,10 @@ func (t *Tracker) process(f *flow, p *Packet) {
 		switch f.service {
 		case service:
 			f.strange &^= strangeMask
+			f.seeMigReq(p)
 		case record.ServiceUnknown:
 			f.service = service
+			f.seeMigReq(p)
 		default:
 			if f.strange++; f.strange&strangeMask < strangers {
 				return // a few packets of another service tell nothing
