@@ -16,16 +16,28 @@ type Finding struct {
 	Detail   string          `json:"detail"`
 	Sessions []string        `json:"sessions"`
 	Evidence record.Evidence `json:"evidence"`
+	Related  []Related       `json:"related,omitempty"`
+}
+
+// Related is another finding that one has to do with.
+type Related struct {
+	Code     string          `json:"code"`
+	Relation record.Relation `json:"relation"`
+	Why      string          `json:"why"`
 }
 
 func newFindings(all []record.Finding) []Finding {
 	out := make([]Finding, 0, len(all))
 	for i := range all {
 		f := &all[i]
-		out = append(out, Finding{
+		x := Finding{
 			Severity: f.Severity, Code: f.Code, Title: f.Title, Detail: f.Detail, Evidence: f.Evidence,
 			Sessions: append([]string{}, f.Sessions...),
-		})
+		}
+		for _, r := range f.Related {
+			x.Related = append(x.Related, Related(r))
+		}
+		out = append(out, x)
 	}
 	return out
 }
@@ -45,10 +57,31 @@ func (t *text) findings() {
 			detail += " First: " + t.frame(first) + "."
 		}
 		t.b.WriteString(wrap("  ", keepCommands(strings.ReplaceAll(detail, " %", glue+"%"), t.opt.Width-2), t.opt.Width))
+		if s := f.related(); s != "" {
+			t.b.WriteString(wrap("  ", s, t.opt.Width))
+		}
 	}
 	if t.b.Len() > 0 {
 		t.b.WriteByte('\n')
 	}
+}
+
+// related says what other findings have to do with it: "Explained by
+// lost-before-tap (21 of 21 tries). Explains ack-timeout (3 of 3 timeouts)."
+func (f *Finding) related() string {
+	var parts []string
+	for k, word := range [...]string{record.ExplainedBy: "Explained by ", record.Explains: "Explains ", record.SeeAlso: "See also "} {
+		var list []string
+		for _, r := range f.Related {
+			if int(r.Relation) == k {
+				list = append(list, r.Code+" ("+r.Why+")")
+			}
+		}
+		if len(list) > 0 {
+			parts = append(parts, word+strings.Join(list, ", ")+".")
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 // keepCommands glues the words of commands, which are in backquotes, so that

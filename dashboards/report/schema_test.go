@@ -176,7 +176,7 @@ func TestWrongReportsFail(t *testing.T) {
 		"capture.unknown_link_types": true, "icrc.unverifiable_reasons": true, "icrc.first_bad": true,
 		"vcrc.unverifiable_reasons": true, "vcrc.first_bad": true,
 		"sessions[].cm": true, "sessions[].vni": true, "sessions[].failed_stream": true, "sessions[].failed_why": true, "sessions[].one_sided": true, "sessions[].cm.source_port": true,
-		"sessions[].cm.dest_port": true, "sessions[].cm.reject_reason": true, "sessions[].cm.private_data": true, "expected_counters[].vni": true,
+		"sessions[].cm.dest_port": true, "sessions[].cm.reject_reason": true, "sessions[].cm.private_data": true, "expected_counters[].vni": true, "findings[].related": true,
 	}
 	for _, way := range []string{"a_to_b", "b_to_a"} {
 		optional["sessions[]."+way+".source_port"] = true

@@ -109,10 +109,7 @@ var sessionRules = [...]rule{
 }
 
 // Find is all findings, the worst first, in an order that depends on f alone.
-func Find(f *Facts) []record.Finding {
-	all := find(f, rules[:])
-	return append(all, pfcNotVisible(f, all)...)
-}
+func Find(f *Facts) []record.Finding { return find(f, rules[:]) }
 
 // OfSession is what there is to say of one session alone, the worst first. The
 // signs may be those of other sessions too, which tell why it stood still.
@@ -131,7 +128,12 @@ func find(f *Facts, rules []rule) []record.Finding {
 			x.Detail += " " + plural(f.unseen, "more session") + " with something to tell " + isAre(f.unseen, "was", "were") + " not looked at for this."
 		}
 	}
+	if !f.alone {
+		all = append(all, pfcNotVisible(f, all)...)
+	}
 	slices.SortStableFunc(all, func(a, b record.Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	link(f, all)
+	rank(f, all)
 	return all
 }
 

@@ -97,9 +97,8 @@ func (r *receiver) counts(s *sender) bool {
 	return s.packets >= minIncastPackets && s.last > s.first && leastPart*s.payload >= r.most
 }
 
-// crowd are the senders at the time when most of them sent, and for how long
-// they did.
-func (r *receiver) crowd() (all []*sender, lasted int64) {
+// crowd are the senders at the time when most of them sent, and that time.
+func (r *receiver) crowd() (all []*sender, from, to int64) {
 	type edge struct {
 		time  int64
 		begin bool
@@ -121,7 +120,6 @@ func (r *receiver) crowd() (all []*sender, lasted int64) {
 		return cmp.Compare(a.time, b.time)
 	})
 	n, most := 0, 0
-	var from, to int64
 	for i, e := range edges {
 		if !e.begin {
 			n--
@@ -136,7 +134,7 @@ func (r *receiver) crowd() (all []*sender, lasted int64) {
 			all = append(all, s)
 		}
 	}
-	return all, to - from
+	return all, from, to
 }
 
 // others are those who sent at other times.
@@ -150,26 +148,31 @@ func (r *receiver) others(crowd []*sender) []string {
 	return names
 }
 
-// incast says to whom several hosts sent at the same time, and that it did not
-// go well.
-func incast(f *Facts) []record.Finding {
-	type found struct {
-		r       *receiver
-		senders []*sender
-		lasted  int64
-		sum     sender
-		warn    bool
+// crowded is a host to which several sent at the same time, and for which that
+// did not go well.
+type crowded struct {
+	r        *receiver
+	senders  []*sender
+	from, to int64
+	sum      sender
+	warn     bool
+}
+
+// crowds are those hosts, the worst first.
+func (f *Facts) crowds() []crowded {
+	if f.survey == nil {
+		return nil
 	}
-	var all []found
+	var all []crowded
 	for _, r := range f.survey.receivers {
 		if len(r.senders) < minIncast || f.sampling.most {
 			continue
 		}
-		senders, lasted := r.crowd()
+		senders, from, to := r.crowd()
 		if len(senders) < minIncast {
 			continue
 		}
-		x := found{r: r, senders: senders, lasted: lasted}
+		x := crowded{r: r, senders: senders, from: from, to: to}
 		troubled, marked, late, elsewhere := 0, 0, 0, 0
 		for _, s := range senders {
 			x.sum.packets += s.packets
@@ -191,12 +194,19 @@ func incast(f *Facts) []record.Finding {
 		x.warn = troubled >= 2 || late >= 2 || marked >= 2 && float64(x.sum.marked) >= muchMarked*float64(x.sum.packets)
 		all = append(all, x)
 	}
+	slices.SortStableFunc(all, func(a, b crowded) int {
+		return cmp.Or(cmp.Compare(b.sum.lost+b.sum.rnr, a.sum.lost+a.sum.rnr), cmp.Compare(b.sum.marked, a.sum.marked), cmp.Compare(b.sum.timeouts, a.sum.timeouts))
+	})
+	return all
+}
+
+// incast says to whom several hosts sent at the same time, and that it did not
+// go well.
+func incast(f *Facts) []record.Finding {
+	all := f.crowds()
 	if len(all) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(all, func(a, b found) int {
-		return cmp.Or(cmp.Compare(b.sum.lost+b.sum.rnr, a.sum.lost+a.sum.rnr), cmp.Compare(b.sum.marked, a.sum.marked), cmp.Compare(b.sum.timeouts, a.sum.timeouts))
-	})
 	severity := record.Info
 	list := []record.Evidence{}
 	var ids []string
@@ -224,7 +234,7 @@ func incast(f *Facts) []record.Finding {
 			}
 		}
 		list = append(list, record.Evidence{
-			{Key: "receiver", Value: host(&x.r.end)}, {Key: "senders", Value: names}, {Key: "others", Value: x.r.others(x.senders)}, {Key: "lasted_ns", Value: x.lasted}, {Key: "packets", Value: x.sum.packets},
+			{Key: "receiver", Value: host(&x.r.end)}, {Key: "senders", Value: names}, {Key: "others", Value: x.r.others(x.senders)}, {Key: "lasted_ns", Value: x.to - x.from}, {Key: "packets", Value: x.sum.packets},
 			{Key: "lost", Value: x.sum.lost}, {Key: "rnr_naks", Value: x.sum.rnr}, {Key: "marked", Value: x.sum.marked}, {Key: "timeouts", Value: x.sum.timeouts},
 		})
 	}
@@ -234,7 +244,7 @@ func incast(f *Facts) []record.Finding {
 		names = append(names, host(&s.end))
 	}
 	title := plural(uint64(len(x.senders)), "host") + " sent to " + host(&x.r.end) + " at the same time, and " + x.sum.say()
-	detail := "They are " + listed(names) + ", for " + duration(x.lasted) + " together."
+	detail := "They are " + listed(names) + ", for " + duration(x.to-x.from) + " together."
 	if others := x.r.others(x.senders); len(others) > 0 {
 		detail += " At other times " + listed(others) + " sent to it too."
 	}

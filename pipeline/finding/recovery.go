@@ -194,7 +194,7 @@ func goBackN(f *Facts) []record.Finding {
 	}
 	detail += h.worst()
 	if lost > 0 {
-		detail += " It ends where the loss ends: see lost-before-tap and lost-after-tap."
+		detail += " It ends where the loss ends."
 	}
 	return h.finding(severity, "go-back-n", title, strings.TrimSpace(detail), record.Evidence{
 		{Key: "packets", Value: again.Packets}, {Key: "share", Value: share(again.Packets, max(sent, again.Packets))}, {Key: "bytes", Value: again.Bytes},
@@ -336,16 +336,23 @@ func sum(all []uint64) (n uint64) {
 // finding: the last try of an outage is one at times.
 const minShare = 10
 
+// answersLost are the stream's tries that answer-lost has. A receiver that takes
+// packets in order alone answers what comes late twice: reordering says it.
+func (st *stream) answersLost() uint64 {
+	n := st.req.Places[record.Answer]
+	n -= min(n, st.AnswersAfter) // lost-after-tap says it
+	if n == 0 || minShare*n < st.tries() || st.req.Reordered > 0 || st.late() {
+		return 0
+	}
+	return n
+}
+
 // answerLost says that requests arrived and were sent again all the same.
 func answerLost(f *Facts) []record.Finding {
 	var h hits
 	var partly uint64
 	for st := range f.whole() {
-		// A receiver that takes packets in order alone answers what comes late
-		// twice: reordering says it.
-		n := st.req.Places[record.Answer]
-		n -= min(n, st.AnswersAfter) // lost-after-tap says it
-		if n > 0 && minShare*n >= st.tries() && st.req.Reordered == 0 && !st.late() {
+		if n := st.answersLost(); n > 0 {
 			more := record.Evidence{{Key: "tries", Value: n}}
 			if l := &st.req.AckLatency; l.Count > 0 {
 				more = append(more, record.Fact{Key: "ack_p99_ns", Value: l.Quantile(0.99)})

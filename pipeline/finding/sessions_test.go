@@ -134,7 +134,7 @@ func TestSessionRules(t *testing.T) {
 			d.Tries = [record.NumCauses]uint64{record.CauseRNR: 4, record.CauseNak: 1}
 			r.s[0].BToA.RNRNaks = 4
 			r.events = []record.Event{event(9, "s", &record.Try{Cause: record.CauseRNR, Resent: record.Amount{Packets: 6}, Wasted: record.Amount{Packets: 6}})}
-		}, "warning lost-after-tap, warning go-back-n, warning rnr-stall", []string{
+		}, "warning go-back-n, warning lost-after-tap, warning rnr-stall", []string{
 			"10.0.0.1 sent 3 packets again", "it went back once, on a NAK", " 2 of the packets sent again had passed this tap before",
 		}},
 		{"retries exhausted", func(r *all) {

@@ -22,7 +22,33 @@ type Finding struct {
 	Evidence Evidence
 	// Sessions are the ids of the sessions that it is about.
 	Sessions []string
+	// Related are other findings of the same analysis that it has to do with,
+	// each with what shows it.
+	Related []Related
 }
+
+// Related is another finding.
+type Related struct {
+	Code     string
+	Relation Relation
+	// Why is what shows it, in a few words: "21 of 21 tries".
+	Why string
+}
+
+// Relation is what another finding is to one.
+type Relation uint8
+
+// The relations.
+const (
+	ExplainedBy Relation = iota // the other one is a cause of it
+	Explains                    // it is a cause of the other one
+	SeeAlso                     // both are about the same
+)
+
+func (r Relation) String() string { return [...]string{"explained_by", "explains", "see_also"}[r] }
+
+// MarshalText is the name.
+func (r Relation) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // Severity is how much a finding matters.
 type Severity uint8
