@@ -30,7 +30,7 @@ func TestCodes(t *testing.T) {
 		if c.Code != strings.ToLower(c.Code) || strings.ContainsAny(c.Code, " _") {
 			t.Errorf("%q is not kebab-case", c.Code)
 		}
-		if len(c.Severities) == 0 || c.Summary == "" || c.Evidence == "" || !strings.HasSuffix(c.Meaning, ".") || !strings.HasSuffix(c.Check, ".") {
+		if len(c.Severities) == 0 || c.Summary == "" || c.Evidence == "" || !strings.HasSuffix(c.Meaning, ".") || !strings.HasSuffix(c.Check, ".") || !strings.HasSuffix(c.False, ".") || strings.Contains(c.Meaning, "False alarms") {
 			t.Errorf("%s is not documented", c.Code)
 		}
 	}
