@@ -358,8 +358,20 @@ func within(all []stretch, from, to int64) (ns int64) {
 	return ns
 }
 
-// captures ties what the mirror lost to who says so.
+// captures ties what can't be told to what is not in the capture, and what the
+// mirror lost to who says so.
 func (l *links) captures() {
+	if x, y := l.get("one-sided"), l.get("silence"); x != nil && y != nil {
+		var n uint64
+		for _, id := range y.Sessions {
+			if slices.Contains(x.Sessions, id) {
+				n++
+			}
+		}
+		if n > 0 {
+			l.about("one-sided", "silence", "it may wait for answers that are not here, in "+plural(n, "session"))
+		}
+	}
 	x := l.get("capture-loss")
 	if x == nil {
 		return

@@ -126,7 +126,7 @@ func atPlaces(n *[record.NumPlaces]uint64, passed string) string {
 func goBackN(f *Facts) []record.Finding {
 	var h hits
 	var again, wasted record.Amount
-	var tries, lost, sent, naks, onNak, zero uint64
+	var tries, timeouts, lost, sent, naks, onNak, zero uint64
 	worst := 0.0
 	for st := range f.whole() {
 		n := st.tries()
@@ -142,7 +142,7 @@ func goBackN(f *Facts) []record.Finding {
 		x.first, x.has = st.FirstTry, st.HasTry
 		again.Packets, again.Bytes = again.Packets+a.Packets, again.Bytes+a.Bytes
 		wasted.Packets += st.req.Wasted.Packets - min(st.req.Wasted.Packets, st.RNRWasted)
-		tries, sent = tries+n, sent+st.requests()
+		tries, timeouts, sent = tries+n, timeouts+st.req.Tries[record.CauseTimeout], sent+st.requests()
 		lost += st.req.Lost.BeforeTap + st.req.Lost.AfterTap + st.resp.ReadResponses.LostBeforeTap
 		zero += st.req.Modes[record.GoBack0]
 		if st.resp.RNRNaks == 0 { // else some NAKs only repeat those
@@ -168,7 +168,10 @@ func goBackN(f *Facts) []record.Finding {
 		who = "requesters"
 	}
 	title += " (" + percent(again.Packets, sent) + " of the requests): " + who + " went back " + times(tries) + ", " + causes(h)
-	detail := places(h)
+	detail := ""
+	if timeouts < tries || lost > 0 { // else ack-timeout says where
+		detail = places(h)
+	}
 	if lost > 0 {
 		detail += " " + plural(lost, "packet") + isAre(lost, " was", " were") + " seen to be lost"
 		if again.Packets > lost {
@@ -187,6 +190,8 @@ func goBackN(f *Facts) []record.Finding {
 	}
 	switch {
 	case lost > 0:
+	case timeouts == tries:
+		detail += " No packet was seen to be lost. These are the timeouts of ack-timeout, which says how long they took."
 	case allAfterTap(h):
 		detail += " Whether requests were lost behind it, or answers on their way to it, this does not tell."
 	default:
@@ -281,7 +286,7 @@ func ackTimeout(f *Facts) []record.Finding {
 		title += ": " + duration(waited) + inAll(waited, span)
 	}
 	detail := "Nothing told the requester of a loss there: the last packet of a burst, a READ's only response or the answer was lost, or the answer came too late."
-	if sum(at[:]) == n {
+	if sum(at[:]) == n && at[record.Answer] < n { // else answer-lost says it
 		detail += atPlaces(&at, "everything had passed this tap, so that it was lost behind it, or the answer before it")
 	}
 	detail += f.stood()

@@ -69,7 +69,7 @@ func (k *kept) find(t *testing.T) (*finding.Facts, []record.Finding) {
 // notOfSamples are the findings that a capture can't carry that holds a part of
 // the packets.
 var notOfSamples = []string{
-	"lost-before-tap", "lost-after-tap", "go-back-n", "ack-timeout", "answer-lost", "uc-ud-missing", "silence", "selective-repeat", "reordering",
+	"lost-before-tap", "lost-after-tap", "go-back-n", "ack-timeout", "answer-late", "answer-lost", "uc-ud-missing", "silence", "selective-repeat", "reordering",
 	"undecided", "capture-loss", "retry-exhausted", "retrying-at-end", "rnr-exhausted", "unanswered", "protocol-error",
 }
 
