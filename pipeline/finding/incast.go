@@ -23,6 +23,7 @@ const (
 // receiver is a host that gets data, with those who send it.
 type receiver struct {
 	end     record.Endpoint
+	vni     uint32
 	senders []*sender
 	most    uint64 // payload of one of them
 }
@@ -50,7 +51,7 @@ func (v *survey) receive(receivers map[pairKey]*receiver, st *stream, index int)
 	k := pairKey{a: st.to().Addr, kind: st.to().Kind, vni: st.s.VNI}
 	r := receivers[k]
 	if r == nil {
-		r = &receiver{end: *st.to()}
+		r = &receiver{end: *st.to(), vni: st.s.VNI}
 		receivers[k] = r
 		v.receivers = append(v.receivers, r)
 	}

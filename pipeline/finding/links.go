@@ -198,7 +198,11 @@ func (l *links) crowds() {
 	if l.get("incast") == nil {
 		return
 	}
-	in := make(map[[2]decode.Addr]stretch) // sender and receiver
+	type way struct {
+		from, to decode.Addr
+		vni      uint32
+	}
+	in := make(map[way]stretch)
 	crowds := l.f.crowds()
 	for i := range crowds {
 		x := &crowds[i]
@@ -209,13 +213,13 @@ func (l *links) crowds() {
 		slices.Sort(begun)
 		slices.Sort(ended)
 		for _, s := range x.senders { // while two of them or more did
-			in[[2]decode.Addr{s.end.Addr, x.r.end.Addr}] = stretch{begun[1], ended[len(ended)-2]}
+			in[way{s.end.Addr, x.r.end.Addr, x.r.vni}] = stretch{begun[1], ended[len(ended)-2]}
 		}
 	}
 	var n, all [5]uint64
 	codes := [...]string{"lost-before-tap", "lost-after-tap", "ack-timeout", "answer-late", "congested"}
 	for st := range l.f.streams() {
-		span, ok := in[[2]decode.Addr{st.from().Addr, st.to().Addr}]
+		span, ok := in[way{st.from().Addr, st.to().Addr, st.s.VNI}]
 		within := func(ref record.FrameRef, has bool) bool {
 			return ok && has && ref.Time >= span.from && ref.Time <= span.to
 		}
@@ -261,16 +265,14 @@ func (l *links) pauses() {
 	l.add("pause-deadlock-suspect", "pfc-storm", storms, uint64(len(l.f.Pause.Storms)), "storm", "storms")
 	if tree := l.get("pause-tree"); tree != nil {
 		roots, _ := tree.Evidence.Get("worst").([]record.Evidence)
-		for _, e := range roots {
-			row := l.f.rowOf(e)
-			switch {
+		if len(roots) > 0 {
+			switch row := l.f.rowOf(roots[0]); {
 			case row == nil:
 			case row.Storms > 0:
 				l.about("pause-tree", "pfc-storm", "its root "+row.MAC.String())
 			default:
 				l.about("pause-tree", "pause-time", "its root "+row.MAC.String())
 			}
-			break
 		}
 	}
 	victims := l.get("pause-victims")

@@ -8,8 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/finding"
+	"github.com/rocelens/rocelens/pipeline/pause"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/scenario"
 )
@@ -127,6 +129,64 @@ func TestLinksNeedEvidence(t *testing.T) {
 	// And of that session alone.
 	if got := linked(t, finding.OfSession(&waiting, nil)); len(got) != 3 {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestLinksOfPauses: timeouts and silences of those who wait for a pause are
+// tied to it where most of them falls into pauses, and not where it does not.
+func TestLinksOfPauses(t *testing.T) {
+	const ms = int64(1_000_000)
+	for _, tc := range []struct {
+		name   string
+		detail record.Detail
+		at     int64 // when it ended
+		storms uint64
+		other  bool // it is of another session
+		want   []string
+	}{
+		{"a timeout in the storm", &record.Try{Cause: record.CauseTimeout, Place: record.AfterTap, Silence: 100 * ms}, 900 * ms, 1, false,
+			[]string{"ack-timeout > go-back-n: 1 of 1 try", "pause-victims > ack-timeout: 1 of 1 long wait", "pfc-storm > pause-victims: 1 of 1 stream listed"}},
+		{"a timeout at another time", &record.Try{Cause: record.CauseTimeout, Place: record.AfterTap, Silence: 100 * ms}, 1500 * ms, 1, false,
+			[]string{"ack-timeout > go-back-n: 1 of 1 try", "pfc-storm > pause-victims: 1 of 1 stream listed"}},
+		{"less than half of it", &record.Try{Cause: record.CauseTimeout, Place: record.AfterTap, Silence: 100 * ms}, 1060 * ms, 1, false,
+			[]string{"ack-timeout > go-back-n: 1 of 1 try", "pfc-storm > pause-victims: 1 of 1 stream listed"}},
+		{"of another session", &record.Try{Cause: record.CauseTimeout, Place: record.AfterTap, Silence: 100 * ms}, 900 * ms, 1, true,
+			[]string{"ack-timeout > go-back-n: 1 of 1 try", "pfc-storm > pause-victims: 1 of 1 stream listed"}},
+		{"a silence, and many pauses", record.Silence{Lasted: 100 * ms}, 900 * ms, 0, false,
+			[]string{"pause-time > pause-victims: 1 of 1 stream listed", "pause-victims > silence: 1 of 1 silence"}},
+	} {
+		f := facts()
+		f.First, f.Last = 0, 2000*ms
+		s, o := session("s", end(1, 0x11), end(2, 0x12)), session("o", end(3, 0x13), end(4, 0x14))
+		s.AToB.WireBytes = 10_000 * 1000
+		by := record.Pauser{MAC: decode.MAC{5: 9}, PFC: true}
+		f.Pause.Rows = []pause.Row{{
+			Pauser: by, Priority: 3, Speed: 1e11, XOff: 9, Pauses: 50, Paused: 500 * ms, Longest: 10 * ms, Storms: tc.storms, First: record.FrameRef{Number: 5, Time: 500 * ms},
+		}}
+		if tc.storms > 0 {
+			f.Pause.Storms = []pause.Storm{{First: f.Pause.Rows[0].First, Storm: record.Storm{Pauser: by, Lasted: 500 * ms, Ended: true, Priorities: []record.StormPriority{{Priority: 3}}}}}
+		}
+		for i := range int64(50) { // from 0.5 to 1 s, back to back
+			f.Pause.Intervals = append(f.Pause.Intervals, record.PauseInterval{Pauser: by, Priority: 3, Start: record.FrameRef{Time: (500 + 10*i) * ms}, Paused: 10 * ms})
+		}
+		f.Pause.Traffic = []pause.Traffic{{
+			Flow: pause.Flow{Src: s.A.Addr, Dst: s.B.Addr, Kind: s.A.Kind, DestQP: 0x12}, First: 500 * ms, Last: 2000 * ms, Paused: 500 * ms, Waits: 1, Waited: 500 * ms,
+		}}
+		whose := &s
+		if tc.other {
+			whose = &o
+		}
+		if try, ok := tc.detail.(*record.Try); ok {
+			d := &whose.AToB
+			d.Retransmitted.Packets, d.Tries[record.CauseTimeout], d.Modes[record.GoBackN], d.Places[record.AfterTap] = 5, 1, 1, 1
+			d.Marks = &record.Marks{Waited: try.Silence}
+			d.Marks.Timeouts[record.AfterTap] = 1
+		}
+		f.Signs = []record.Event{{Time: tc.at, Session: whose.ID, Frame: record.FrameRef{Number: 9, Time: tc.at}, Count: 1, Detail: tc.detail}}
+		f.Sessions = record.SessionsOf(s, o)
+		if d := cmp.Diff(tc.want, linked(t, finding.Find(f))); d != "" {
+			t.Errorf("%s: %s", tc.name, d)
+		}
 	}
 }
 
