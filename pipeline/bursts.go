@@ -45,10 +45,12 @@ type Receiver struct {
 func (p *Peak) Rate() float64 { return 8e9 * float64(p.Bytes) / float64(p.Width) }
 
 // MeanRate is the rate while there is traffic, in bits a second: of the
-// longest windows those without any are left out.
+// longest windows those without any are left out. Traffic that lasts for less
+// than the shortest window counts as that long.
 func (r *Receiver) MeanRate() float64 {
 	longest := &r.Peaks[numWidths-1]
-	return 8e9 * float64(r.Bytes) / float64(longest.Width) / float64(longest.Windows)
+	lasted := max(min(longest.Width*int64(longest.Windows), r.Last-r.First), burstWidths[0])
+	return 8e9 * float64(r.Bytes) / float64(lasted)
 }
 
 // Bounds of the receivers that are told apart, in a block and in all.

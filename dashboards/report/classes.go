@@ -69,7 +69,7 @@ func newClasses(c *pipeline.Result) []Class {
 		x := &all[i]
 		k := Class{
 			DSCP: x.DSCP, Tagged: x.Tagged, Packets: x.Packets(), Bytes: x.Bytes, CNPs: x.CNPs,
-			ECN:  ECN{NotECT: x.ECN[0], ECT1: x.ECN[1], ECT0: x.ECN[2], CE: x.ECN[3]},
+			ECN:     ECN{NotECT: x.ECN[0], ECT1: x.ECN[1], ECT0: x.ECN[2], CE: x.ECN[3]},
 			NPDelay: newTimes(&x.NPDelay), NAKs: x.NAKs, RNRNAKs: x.RNRNAKs, Timeouts: x.Timeouts, Lost: ClassLost{x.LostBefore, x.LostAfter}, Retransmitted: x.Retransmitted,
 		}
 		if x.HasPriority {

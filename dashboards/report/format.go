@@ -1,7 +1,6 @@
 package report
 
 import (
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -30,21 +29,7 @@ func share(part, whole uint64) string {
 	return glued(words.Percent(part, whole))
 }
 
-// scaled writes v with three digits or so and the prefix that suits it.
-func scaled(v float64, unit string) string {
-	for _, prefix := range [...]string{"", "k", "M", "G", "T"} {
-		// 999.5 would be written as 1000.
-		if v < 999.5 {
-			digits := 0
-			if v < 99.95 && prefix != "" {
-				digits = 1
-			}
-			return strconv.FormatFloat(v, 'f', digits, 64) + glue + prefix + unit
-		}
-		v /= 1000
-	}
-	return strconv.FormatFloat(v, 'f', 1, 64) + glue + "P" + unit
-}
+func scaled(v float64, unit string) string { return glued(words.Scaled(v, unit)) }
 
 // byteSize is a number of bytes for people, in powers of ten as links have them.
 func byteSize(n uint64) string {

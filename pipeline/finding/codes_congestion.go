@@ -46,5 +46,13 @@ func congestionCodes() []Code {
 			False:    "DCQCN that is off, Soft-RoCE, other ways to control congestion (TIMELY, HPCC, Swift and what vendors have), CNPs on another path; a capture that ends before the CNP.",
 			Evidence: "`marked`, `others_told` (whether other senders get CNPs), " + streamsWith("`marked`, `share`"),
 		},
+		{
+			Code: "microbursts", Severities: info,
+			Summary:  "bursts far above the mean rate, where packets are lost, marked or late",
+			Meaning:  "Of what goes to a receiver, the fullest window of 10 or 100 µs has at least 16 packets and 4 times the rate of those milliseconds in which there is any traffic to it; and on the way there packets are marked, or packets of two senders at least are lost or run out of time. Windows begin at whole multiples of their length. Not where the capture is a sample.",
+			Check:    "The buffer and the ECN thresholds of the port towards the receiver, against what the window brought; message sizes, outstanding messages and rate limits of the senders.",
+			False:    "Time stamps of a host's software come in batches, and show bursts that were none on the wire. Packets captured twice count twice. What filled a queue may have been other traffic.",
+			Evidence: "`receivers`, `worst` (`receiver`, `mean_bps`, `window_ns`, `rate_bps`, `packets`, `senders` (at least), `start`, and of all its senders `lost`, `marked`, `timeouts`)",
+		},
 	}
 }

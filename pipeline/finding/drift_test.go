@@ -41,6 +41,7 @@ func TestDriftScenarios(t *testing.T) {
 	// The same where two hosts send to one, and their packets are marked.
 	also := map[string]string{
 		"many_hosts": "warning incast", "cnp_pacing_qp": "warning incast", "cnp_pacing_destination": "warning incast", "cnp_pacing_port": "warning incast",
+		"microbursts": "warning incast",
 	}
 	for _, sc := range scenario.Scenarios() {
 		if sc.FlowControl() || strings.HasPrefix(sc.Name, "bulk_") {

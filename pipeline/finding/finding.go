@@ -64,6 +64,7 @@ var rules = [...]rule{
 	pauseZeroMAC,
 	pauseVictims,
 	incast,
+	microbursts,
 	gidUnroutable,
 	pkeyMismatch,
 	cmTimeouts,

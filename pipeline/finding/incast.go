@@ -264,7 +264,7 @@ func incast(f *Facts) []record.Finding {
 	}
 	return one(record.Finding{
 		Severity: severity, Code: "incast", Title: title,
-		Detail: detail + " That they sent within one burst can't be told from sessions: it is their times that overlap. Look at the queue of the switch port towards the receiver, at its ECN thresholds, and whether " +
+		Detail: detail + f.together(&x.r.end) + " Look at the queue of the switch port towards the receiver, at its ECN thresholds, and whether " +
 			"the application can stagger its senders.",
 		Sessions: ids, Evidence: record.Evidence{{Key: "receivers", Value: uint64(len(all))}, {Key: "worst", Value: list}, {Key: "first", Value: first}},
 	})

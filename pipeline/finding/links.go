@@ -218,6 +218,7 @@ func (l *links) crowds() {
 	}
 	var n, all [5]uint64
 	codes := [...]string{"lost-before-tap", "lost-after-tap", "ack-timeout", "answer-late", "congested"}
+	l.about("incast", "microbursts", "the same receivers")
 	for st := range l.f.streams() {
 		span, ok := in[way{st.from().Addr, st.to().Addr, st.s.VNI}]
 		within := func(ref record.FrameRef, has bool) bool {

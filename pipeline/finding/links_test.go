@@ -56,7 +56,7 @@ func TestLinksOfCaptures(t *testing.T) {
 		"icmp_unreachable_reject": {"icmp-error > retry-exhausted: 1 of 1 responder refused packets"},
 		"ecn_netem_ce_5pct":       {"congested ~ ecn-no-reaction: the same marks"},
 		// Queueing without a drop, from two hosts to one.
-		"incast_ecn_segment":    {"incast > answer-late: 4 of 4 streams"},
+		"incast_ecn_segment":    {"incast > answer-late: 4 of 4 streams", "incast ~ microbursts: the same receivers"},
 		"incast_ecn_sw2A":       {"incast > congested: 2 of 6 streams", "one-sided > go-back-n: 7 of 7 tries without a cause here", "one-sided ~ silence: it may wait for answers that are not here, in 4 sessions"},
 		"incast_clean_hostA":    {},
 		"partition_heal_before": {}, // a silence, of which nothing is known

@@ -12,6 +12,7 @@ func plural(n uint64, noun string) string { return words.Plural(n, noun) }
 func times(n uint64) string               { return words.Times(n) }
 func percent(part, whole uint64) string   { return words.Percent(part, whole) }
 func duration(ns int64) string            { return words.Duration(ns) }
+func bitRate(v float64) string            { return words.Scaled(v, "bit/s") }
 
 // timeShare is part of a length of time for people, "" where that is not known.
 func timeShare(part, whole int64) string {

@@ -71,6 +71,16 @@ func driftScenarios() []Scenario {
 				}
 			})
 		}},
+		{Name: "microbursts", About: "each millisecond four hosts send 32 packets to one within 10 us, and its switch marks one in four", spec: func(o Options) *Spec {
+			return with(cleanPairs(o, 4), func(s *Spec) {
+				for i := range s.Sessions {
+					se := &s.Sessions[i]
+					se.A.Host, se.B.Host, se.Start = i+1, 0, time.Duration(i)*us
+					se.Work = [2]Work{{Messages: times(40, Message{Write, 32 * kib}), Every: time.Millisecond}}
+					s.Faults = append(s.Faults, Fault{Action: MarkCE, Where: BeforeTap, Session: i, Subject: Requests, Index: All, Transmission: All, Every: 4})
+				}
+			})
+		}},
 	}
 }
 

@@ -52,6 +52,22 @@ func Percent(part, whole uint64) string {
 	return s + " %"
 }
 
+// Scaled is v with three digits or so and the prefix that suits it: 4.2 GB.
+func Scaled(v float64, unit string) string {
+	for _, prefix := range [...]string{"", "k", "M", "G", "T"} {
+		// 999.5 would be written as 1000.
+		if v < 999.5 {
+			digits := 0
+			if v < 99.95 && prefix != "" {
+				digits = 1
+			}
+			return strconv.FormatFloat(v, 'f', digits, 64) + " " + prefix + unit
+		}
+		v /= 1000
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64) + " " + "P" + unit
+}
+
 // Duration is a length of time in nanoseconds, to three or four digits.
 func Duration(ns int64) string {
 	const day = 24 * time.Hour
