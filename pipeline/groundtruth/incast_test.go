@@ -54,7 +54,7 @@ func TestLateAnswers(t *testing.T) {
 					if end == "to" != (d.class == classRequest) {
 						continue
 					}
-					if d.dst == parseAddr(t, addr) && d.qpn == uint32(n) {
+					if d.dst == parseAddr(t, addr) && uint64(d.qpn) == n {
 						t.Errorf("%s: %v to %v: %+v was lost", a.name, s.Get("from"), s.Get("to"), d)
 					}
 				}
@@ -169,7 +169,7 @@ func TestPriorities(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if uint8(tos>>2) == c.DSCP {
+					if tos>>2 == uint64(c.DSCP) {
 						dscp += n
 					}
 				}
