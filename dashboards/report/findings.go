@@ -10,34 +10,23 @@ import (
 
 // Finding is a conclusion; docs/findings.md has the codes.
 type Finding struct {
-	Severity record.Severity `json:"severity"`
-	Code     string          `json:"code"`
-	Title    string          `json:"title"`
-	Detail   string          `json:"detail"`
-	Sessions []string        `json:"sessions"`
-	Evidence record.Evidence `json:"evidence"`
-	Related  []Related       `json:"related,omitempty"`
-}
-
-// Related is another finding that one has to do with.
-type Related struct {
-	Code     string          `json:"code"`
-	Relation record.Relation `json:"relation"`
-	Why      string          `json:"why"`
+	Severity record.Severity  `json:"severity"`
+	Code     string           `json:"code"`
+	Title    string           `json:"title"`
+	Detail   string           `json:"detail"`
+	Sessions []string         `json:"sessions"`
+	Evidence record.Evidence  `json:"evidence"`
+	Related  []record.Related `json:"related,omitempty"`
 }
 
 func newFindings(all []record.Finding) []Finding {
 	out := make([]Finding, 0, len(all))
 	for i := range all {
 		f := &all[i]
-		x := Finding{
+		out = append(out, Finding{
 			Severity: f.Severity, Code: f.Code, Title: f.Title, Detail: f.Detail, Evidence: f.Evidence,
-			Sessions: append([]string{}, f.Sessions...),
-		}
-		for _, r := range f.Related {
-			x.Related = append(x.Related, Related(r))
-		}
-		out = append(out, x)
+			Sessions: append([]string{}, f.Sessions...), Related: f.Related,
+		})
 	}
 	return out
 }
@@ -57,7 +46,7 @@ func (t *text) findings() {
 			detail += " First: " + t.frame(first) + "."
 		}
 		t.b.WriteString(wrap("  ", keepCommands(strings.ReplaceAll(detail, " %", glue+"%"), t.opt.Width-2), t.opt.Width))
-		if s := f.related(); s != "" {
+		if s := related(f.Related); s != "" {
 			t.b.WriteString(wrap("  ", s, t.opt.Width))
 		}
 	}
@@ -66,13 +55,13 @@ func (t *text) findings() {
 	}
 }
 
-// related says what other findings have to do with it: "Explained by
+// related says what other findings have to do with one: "Explained by
 // lost-before-tap (21 of 21 tries). Explains ack-timeout (3 of 3 timeouts)."
-func (f *Finding) related() string {
+func related(all []record.Related) string {
 	var parts []string
 	for k, word := range [...]string{record.ExplainedBy: "Explained by ", record.Explains: "Explains ", record.SeeAlso: "See also "} {
 		var list []string
-		for _, r := range f.Related {
+		for _, r := range all {
 			if int(r.Relation) == k {
 				list = append(list, r.Code+" ("+r.Why+")")
 			}

@@ -243,6 +243,9 @@ func (n *narrator) meaning() {
 		f := &n.Findings[i]
 		n.b.WriteString(n.color(severityColors[f.Severity], wrap("! ", strings.ReplaceAll(f.Title, " %", glue+"%")+".", n.opt.Width)))
 		n.b.WriteString(wrap("  ", keepCommands(strings.ReplaceAll(f.Detail, " %", glue+"%"), n.opt.Width-2), n.opt.Width))
+		if s := related(f.Related); s != "" {
+			n.b.WriteString(wrap("  ", s, n.opt.Width))
+		}
 	}
 }
 

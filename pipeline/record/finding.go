@@ -29,10 +29,10 @@ type Finding struct {
 
 // Related is another finding.
 type Related struct {
-	Code     string
-	Relation Relation
+	Code     string   `json:"code"`
+	Relation Relation `json:"relation"`
 	// Why is what shows it, in a few words: "21 of 21 tries".
-	Why string
+	Why string `json:"why"`
 }
 
 // Relation is what another finding is to one.
