@@ -79,3 +79,9 @@ func (m MAC) Append(dst []byte) []byte {
 }
 
 func (m MAC) String() string { return string(m.Append(nil)) }
+
+// AddrOf is an IP address or a GID as an Addr, IPv4 in its mapped form.
+func AddrOf(ip netip.Addr) Addr {
+	b := ip.As16()
+	return addrFrom16(b[:])
+}

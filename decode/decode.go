@@ -56,6 +56,15 @@ func (d *Decoder) Decode(f *capture.Frame, p *Packet) {
 	}
 }
 
+// DecodeAs is Decode with one more UDP port taken as RoCEv2: that of a packet
+// of which ProbeRoCE says that it looks so.
+func (d *Decoder) DecodeAs(f *capture.Frame, p *Packet, port uint16) {
+	n := len(d.ports)
+	d.ports = append(d.ports, port)
+	d.Decode(f, p)
+	d.ports = d.ports[:n]
+}
+
 // The cursor. p.off is where the next header begins. p.lim is where the
 // headers read so far say that the packet ends, p.avail where the captured
 // bytes of it end: p.off <= p.avail <= p.lim. A header that does not fit below

@@ -96,10 +96,10 @@ func (p *Packet) verifyVCRC() {
 	for _, b := range p.Data[p.l3Off:p.vcrcOff] {
 		sum = sum>>8 ^ vcrcTable[byte(sum)^b]
 	}
-	if bits.ReverseBytes16(^sum) == p.VCRC {
+	if sum = bits.ReverseBytes16(^sum); sum == p.VCRC {
 		p.VCRCStatus = ICRCGood
 	} else {
-		p.VCRCStatus = ICRCBad
+		p.VCRCStatus, p.VCRCExpected = ICRCBad, sum
 	}
 }
 

@@ -93,12 +93,14 @@ type header struct {
 	// ICRC: ICRC and ICRCExpected are the four bytes as they are on the wire,
 	// read as a big-endian number (as Wireshark shows them). ICRC is valid
 	// where ICRCStatus is Unchecked, Good or Bad, ICRCExpected only with Bad.
+	// The same goes for VCRC.
 	ICRCStatus   ICRCStatus
 	ICRCReason   ICRCReason
 	VCRCStatus   ICRCStatus
 	ICRC         uint32
 	ICRCExpected uint32
 	VCRC         uint16
+	VCRCExpected uint16
 
 	MAD    MAD        // with HasMAD
 	Pause  MACControl // Kind KindPFC, KindPause or KindMACControl
@@ -144,6 +146,11 @@ func (p *Packet) shown() []Layer {
 	}
 	return p.layers[:p.numLayers+1]
 }
+
+// Cut is the header that decoding stopped at because not all of it was there,
+// and which bytes of it are; ok is false where there is none. It is not one of
+// Layers.
+func (p *Packet) Cut() (l Layer, ok bool) { return p.cut, p.cut.Len > 0 }
 
 // Layer finds the innermost header of a kind.
 func (p *Packet) Layer(k LayerKind) (Layer, bool) {
