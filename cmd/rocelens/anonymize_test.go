@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -205,4 +208,56 @@ func (n names) addresses(s string) string {
 		}
 		return n.a.IP(ip).String() + tail
 	})
+}
+
+// TestAnonymizeNames: what a capture says besides its packets is not in the
+// copy, and what it counted is.
+func TestAnonymizeNames(t *testing.T) {
+	t.Setenv(keyVariable, testKey)
+	dir := t.TempDir()
+	path, copied := filepath.Join(dir, "secret.pcapng"), filepath.Join(dir, "copy.pcapng")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	received, dropped := uint64(77), uint64(5)
+	inputs := []capture.Input{{Format: capture.FormatPcapNG, Comments: []string{"secret section"}, Interfaces: []capture.Interface{{
+		Link: capture.LinkEthernet, Name: "secret0", Description: "secret port", Hardware: "secret card", OS: "secret system", Filter: "host secret",
+		MAC: [6]byte{0x52, 0x54, 0, 's', 'e', 'c'}, Speed: 25e9, TSResol: 9, FCSLen: 4, Comments: []string{"secret interface"}, Received: &received, Dropped: &dropped,
+	}}}}
+	w := capture.NewWriter(file, capture.WriterConfig{Application: "secret program", Comments: []string{"secret file"}, Inputs: func() []capture.Input { return inputs }})
+	frame := capture.Frame{Data: append(make([]byte, 60), "secret payload"...), Time: 1234567890123456789, OrigLen: 1500, Link: capture.LinkEthernet, Number: 1, FCSLen: 4}
+	if err := errors.Join(w.WriteFrame(&frame, "secret packet"), w.Close(), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	runOK(t, "anonymize", "-o", copied, path)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.ReadFile(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(before, []byte("sec")); n != 13 || bytes.Contains(after, []byte("sec")) {
+		t.Errorf("%d secrets before, and after: %q", n, after)
+	}
+	src, err := capture.Open(copied, capture.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	var b capture.Batch
+	if err := src.ReadBatch(&b); err != nil || len(b.Frames) != 1 {
+		t.Fatalf("%d frames, %v", len(b.Frames), err)
+	}
+	if f := b.Frames[0]; f.Time != frame.Time || f.OrigLen != 1500 || len(f.Data) != len(frame.Data) || f.FCSLen != 4 {
+		t.Errorf("the frame is %+v", f)
+	}
+	if err := src.ReadBatch(&b); !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	if face := src.Inputs()[0].Interfaces[0]; face.Speed != 25e9 || face.TSResol != 9 || *face.Received != received || *face.Dropped != dropped {
+		t.Errorf("the interface is %+v", face)
+	}
 }
