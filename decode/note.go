@@ -24,8 +24,11 @@ type Note struct {
 	// is valid for requests, and stays 0 in services without acknowledgements.
 	Pass uint32
 	// Try is which try of its episode the packet is of, from 1; 0 where it is
-	// of none. The four below are the try's, Silence and Mode included.
-	Try     uint32
+	// of none. Those below are the try's, Silence and Mode included.
+	Try uint32
+	// TryID tells the tries of a capture apart: packets with the same one are of
+	// the same try. It counts from 1, and is 0 where Try is.
+	TryID   uint32
 	Cause   NoteCause
 	Place   NotePlace
 	Mode    NoteMode

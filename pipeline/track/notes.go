@@ -87,7 +87,7 @@ func (n *Notes) Get(input int32, number uint64, note *decode.Note) bool {
 	}
 	if e.try > 0 {
 		t := n.tries[e.try-1]
-		note.Try, note.Silence = t.Number, t.Silence
+		note.Try, note.TryID, note.Silence = t.Number, e.try, t.Silence
 		note.Cause, note.Place, note.Mode = decode.NoteCause(t.Cause), decode.NotePlace(t.Place), decode.NoteMode(t.Mode)
 	}
 	return true
