@@ -41,6 +41,11 @@ func why(word string) string {
 	return strings.ReplaceAll(word, "_", " ")
 }
 
+// EventText is what happened at a session, in words.
+func EventText(s *record.Session, e *record.Event) string {
+	return strings.ReplaceAll(eventText(s, e), glue, " ")
+}
+
 // eventText is what happened, in words. The subject is named where it is not
 // the session as such.
 func eventText(s *record.Session, e *record.Event) string {
