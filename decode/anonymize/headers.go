@@ -33,9 +33,14 @@ func (w *work) header(l decode.Layer) {
 			w.mac(in, out, 12)
 		}
 	case decode.LayerNull, decode.LayerVLAN, decode.LayerSTag, decode.LayerVNTag, decode.LayerTTag, decode.LayerCMD,
-		decode.LayerAVSP, decode.LayerMPLS, decode.LayerLLC, decode.LayerMACControl, decode.LayerVXLAN,
-		decode.LayerERSPAN2, decode.LayerERSPAN3, decode.LayerAETH, decode.LayerFETH:
+		decode.LayerAVSP, decode.LayerMPLS, decode.LayerLLC, decode.LayerVXLAN, decode.LayerERSPAN2,
+		decode.LayerERSPAN3, decode.LayerAETH, decode.LayerFETH:
 		copy(out, in)
+	case decode.LayerMACControl:
+		const opcode, longest = 2, 20 // of one that is not known, all that follows belongs to the header
+		if keep(in, out, 0, opcode); w.p.Kind != decode.KindMACControl {
+			keep(in, out, opcode, longest)
+		}
 	case decode.LayerARP:
 		w.arp(in, out)
 	case decode.LayerIPv4:
