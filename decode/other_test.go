@@ -136,7 +136,11 @@ func TestNativeInfiniBand(t *testing.T) {
 			if want := map[bool]decode.AddrKind{false: decode.AddrLID, true: decode.AddrGID}[global]; p.AddrKind != want {
 				t.Errorf("GRH %v: addresses are %v", global, p.AddrKind)
 			}
+			vcrc := p.VCRC
 			b[len(b)-1] ^= 1
+			if p = decodeFrame(t, linkFrame(capture.LinkInfiniBand, b)); p.VCRCExpected != vcrc {
+				t.Errorf("VCRC damaged: expected is %#x, was %#x", p.VCRCExpected, vcrc)
+			}
 			if p = decodeFrame(t, linkFrame(capture.LinkInfiniBand, b)); p.VCRCStatus != decode.ICRCBad || p.ICRCStatus != decode.ICRCGood {
 				t.Errorf("VCRC damaged: ICRC %v, VCRC %v", p.ICRCStatus, p.VCRCStatus)
 			}

@@ -46,6 +46,14 @@ func TestProbeRoCE(t *testing.T) {
 			probe(decode.LikeRoCE, "ICRC of another port")
 			binary.BigEndian.PutUint32(moved.Data[icrc.Off:], expected)
 			probe(decode.ProvenRoCE, "ICRC right")
+			other.Decode(&moved, &q)
+			plain.DecodeAs(&moved, &p, 1021)
+			if exported(&p) != exported(&q) || p.Kind != decode.KindRoCEv2 {
+				t.Errorf("%s, frame %d: decoded as RoCEv2 it is another packet than with the port given before", name, f.Number)
+			}
+			if plain.Decode(&moved, &p); p.Kind != decode.KindUDP {
+				t.Errorf("%s, frame %d: port 1021 is taken as RoCEv2 from then on", name, f.Number)
+			}
 			moved.Data[udp.Off+8+1] |= 0x01 // the version
 			probe(decode.NotRoCE, "version 1")
 			moved.Data[udp.Off+8+1] &^= 0x01

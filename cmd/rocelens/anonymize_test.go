@@ -65,6 +65,42 @@ func TestAnonymizeScenarios(t *testing.T) {
 	}
 }
 
+// TestAnonymizeTogether: captures of one traffic at two places, each rewritten by
+// itself with the same key, go together as before.
+func TestAnonymizeTogether(t *testing.T) {
+	t.Setenv(keyVariable, testKey)
+	a, err := anonymize.New(anonymize.Config{Key: []byte(testKey)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := func(paths []string) any {
+		b := runOK(t, append([]string{"analyze", "--format", "json"}, paths...)...)
+		for _, path := range paths {
+			b = bytes.ReplaceAll(b, []byte(path), []byte("PATH"))
+		}
+		report := readJSON(t, b).(map[string]any)
+		for _, f := range report["findings"].([]any) {
+			// A sample of the packets is drawn by their addresses.
+			if f := f.(map[string]any); f["code"] == "copies-apart" {
+				delete(f, "title")
+				delete(f, "detail")
+				delete(f, "evidence")
+			}
+		}
+		return report
+	}
+	dir := t.TempDir()
+	var before, after []string
+	for _, name := range []string{"dual_vantage_write_receiver", "dual_vantage_write_sender"} {
+		path, copied := capturetest.Get(t, name).Path, filepath.Join(dir, name+".pcapng")
+		runOK(t, "anonymize", "-o", copied, path)
+		before, after = append(before, path), append(after, copied)
+	}
+	if diff := cmp.Diff(names{a}.value("", report(before)), names{}.value("", report(after))); diff != "" {
+		t.Errorf("- before, + after:\n%s", diff)
+	}
+}
+
 func interfaceNames(t *testing.T, path string) (all []string) {
 	t.Helper()
 	src, err := capture.Open(path, capture.DefaultConfig())

@@ -74,6 +74,46 @@ func TestNativeInfiniBand(t *testing.T) {
 	}
 }
 
+// TestOtherPort: RoCEv2 on another port remains so, whether its ICRC is right or
+// not, and its payload goes.
+func TestOtherPort(t *testing.T) {
+	a := newAnonymizer(t)
+	plain, other := decode.New(decode.DefaultConfig()), decode.New(decode.Config{RoCEPorts: []uint16{1021}})
+	var p decode.Packet
+	n := 0
+	eachFrame(t, capturetest.Get(t, "rc_write_1024").Path, func(f *capture.Frame) {
+		plain.Decode(f, &p)
+		udp, ok := p.Layer(decode.LayerUDP)
+		if !ok || !p.RoCE() || n == 50 {
+			return
+		}
+		n++
+		moved := frameOf(f.Link, append([]byte(nil), f.Data...))
+		binary.BigEndian.PutUint16(moved.Data[udp.Off+2:], 1021)
+		other.Decode(moved, &p)
+		other.VerifyICRC(&p)
+		icrc, _ := p.Layer(decode.LayerICRC)
+		for _, v := range []uint32{p.ICRC, p.ICRCExpected} {
+			binary.BigEndian.PutUint32(moved.Data[icrc.Off:], v)
+			plain.Decode(moved, &p)
+			likeness := plain.ProbeRoCE(&p)
+			out := a.Frame(moved)
+			checkSame(t, "moved", plain, moved, out)
+			plain.Decode(frameOf(f.Link, out), &p)
+			if got := plain.ProbeRoCE(&p); got != likeness || got == decode.NotRoCE {
+				t.Fatalf("frame %d: likeness %d became %d", f.Number, likeness, got)
+			}
+			other.Decode(frameOf(f.Link, out), &p)
+			if l, ok := p.Layer(decode.LayerPayload); ok && strings.Trim(string(p.Bytes(l)), "\x00") != "" {
+				t.Fatalf("frame %d: payload is left", f.Number)
+			}
+		}
+	})
+	if n != 50 {
+		t.Errorf("%d frames", n)
+	}
+}
+
 // TestWrongICRC: what stands for a wrong ICRC says no more than whether two are
 // the same. That it was not computed stays to be seen.
 func TestWrongICRC(t *testing.T) {
