@@ -1,0 +1,200 @@
+package correlate
+
+import (
+	"math/bits"
+
+	"github.com/rocelens/rocelens/decode"
+)
+
+// flowHops are the figures of a flow's hops.
+func (m *matcher) flowHops(flow uint32) []flowHop {
+	st := &m.flows[flow]
+	if st.hops == nil {
+		st.hops = make([]flowHop, len(m.hopAt[m.plan.flows[flow].path]))
+	}
+	return st.hops
+}
+
+// passed is called when an entry has been seen at both ends of a hop of its
+// path: has it been overtaken?
+func (m *matcher) passed(i int32, f *planFlow, spot int) {
+	e := &m.entries[i]
+	h := &m.flowHops(e.flow)[spot]
+	up := m.sight(i, m.plan.paths[f.path].Taps[spot]).time
+	if h.passed && up < h.lastUp {
+		h.Reordered++
+		m.hops[m.hopAt[f.path][spot]].Reordered++
+	}
+	if !h.passed || up > h.lastUp {
+		h.passed, h.lastUp = true, up
+	}
+}
+
+// retire counts an entry and frees it.
+func (m *matcher) retire(i int32) {
+	e := &m.entries[i]
+	f := &m.plan.flows[e.flow]
+	taps := m.plan.paths[f.path].Taps
+	hops := m.flowHops(e.flow)
+	at := m.hopAt[f.path]
+	first, last := -1, -1
+	for spot, t := range taps {
+		if e.seen>>t&1 == 0 {
+			continue
+		}
+		if first < 0 {
+			first = spot
+		}
+		last = spot
+	}
+	for spot, t := range taps {
+		if spot == first || m.plan.taps[t].doubled {
+			m.res.Taps[t].Duplicates += uint64(m.sight(i, t).copies)
+		}
+	}
+	if first > 0 {
+		m.both(&hops[first-1], at[first-1], func(c *Counts) { m.appeared(i, taps[first-1], taps[first], c) })
+	}
+	for spot := first; spot < last; spot++ {
+		up, down := taps[spot], taps[spot+1]
+		switch seen := e.seen; {
+		case seen>>up&1 == 0:
+		case seen>>down&1 == 0:
+			m.res.Taps[down].Missed++
+			for k := spot + 2; seen>>taps[k]&1 == 0; k++ {
+				m.res.Taps[taps[k]].Missed++
+			}
+		default:
+			m.both(&hops[spot], at[spot], func(c *Counts) { m.matched(i, up, down, c) })
+		}
+	}
+	if last < len(taps)-1 {
+		m.lost(i, f, last)
+	}
+	if e.alike && bits.OnesCount16(e.seen) > 1 {
+		m.byTime++
+	}
+	m.free(i)
+}
+
+// both counts for a flow and for all flows.
+func (m *matcher) both(h *flowHop, hop int, count func(*Counts)) {
+	count(&h.Counts)
+	count(&m.hops[hop].Counts)
+}
+
+// within says whether a time lies in what a tap captured, with what a packet may
+// take before and after.
+func (m *matcher) within(tap int, t, before, after int64) bool {
+	return t-before >= m.begin[tap] && t+after <= m.end[tap]
+}
+
+// appeared counts a packet that was seen at a tap and not at the one before.
+func (m *matcher) appeared(i int32, up, down int, c *Counts) {
+	if m.within(up, m.sight(i, down).time, m.margin, 0) {
+		c.Appeared++
+	} else {
+		c.Outside++
+	}
+}
+
+// matched counts a packet that both taps of a hop saw.
+func (m *matcher) matched(i int32, up, down int, c *Counts) {
+	a, b := m.sight(i, up), m.sight(i, down)
+	c.Matched++
+	c.Upstream++
+	d := b.time - a.time
+	if d < 0 {
+		c.Negative++
+	}
+	if c.Delay.Count == 0 || d < c.DelayMin {
+		c.DelayMin = d
+	}
+	c.Delay.Add(d)
+	if b.copies > a.copies && !m.plan.taps[down].doubled {
+		c.Duplicated += uint64(b.copies - a.copies)
+	}
+	switch was, is := a.tos&3 == ecnCE, b.tos&3 == ecnCE; {
+	case is && !was:
+		if c.Marked == 0 || b.ref.Time < c.FirstMark.Time {
+			c.FirstMark = b.ref
+		}
+		c.Marked++
+	case was && !is:
+		c.Unmarked++
+	}
+	c.DSCP.count(a.tos>>2, b.tos>>2)
+	if a.prio != untagged && b.prio != untagged {
+		c.Priority.count(a.prio, b.prio)
+	}
+	if hops := int(a.ttl) - int(b.ttl); hops >= 0 && hops < len(c.TTL) {
+		c.TTL[hops]++
+	} else {
+		c.TTLOdd++
+	}
+	switch {
+	case b.state != icrcBad:
+	case a.state == icrcBad:
+		c.CorruptUp++
+	case a.state == icrcGood:
+		if c.Corrupted == 0 || b.ref.Time < c.FirstBad.Time {
+			c.FirstBad = b.ref
+		}
+		c.Corrupted++
+	}
+}
+
+func (c *Change) count(from, to uint8) {
+	if from == to {
+		return
+	}
+	if c.Packets == 0 {
+		c.From, c.To = from, to
+	}
+	c.Packets++
+}
+
+// lost counts a packet that no tap saw behind a spot of its path.
+func (m *matcher) lost(i int32, f *planFlow, spot int) {
+	e := &m.entries[i]
+	taps := m.plan.paths[f.path].Taps
+	up, down := taps[spot], taps[spot+1]
+	hop := m.hopAt[f.path][spot]
+	a := m.sight(i, up)
+	if !m.within(down, a.time, 0, m.margin) {
+		m.both(&m.flowHops(e.flow)[spot], hop, func(c *Counts) { c.Outside++ })
+		return
+	}
+	st := &m.flows[e.flow]
+	op := e.id.opcode()
+	fate := FateOpen
+	switch {
+	case isAnswer(op) || op.Service() == decode.ServiceUD || op.Service() == decode.ServiceUC || op.Service() == decode.ServiceCNP:
+		// Nobody sends these again.
+	case e.again:
+		fate = FateSentAgain
+	case e.newest && st.hasAck && e.pos <= st.acked: // what was sent before may be what is answered
+		fate = FateAnswered
+		m.res.Taps[down].Answered++
+	}
+	m.both(&m.flowHops(e.flow)[spot], hop, func(c *Counts) {
+		c.Upstream++
+		switch fate {
+		case FateSentAgain:
+			c.Lost.SentAgain++
+		case FateAnswered:
+			c.Lost.Answered++
+		default:
+			c.Lost.Open++
+		}
+	})
+	if fate != FateAnswered && len(st.lost) < maxLost {
+		st.lost = append(st.lost, lostAt{time: a.time, psn: e.id.psn(), hop: int32(hop)})
+	}
+	l := Loss{Hop: hop, Flow: int(e.flow), Time: a.time, Frame: a.ref, Opcode: op, PSN: e.id.psn(), IPID: e.id.ipid, Fate: fate}
+	if len(m.res.Losses) < m.plan.cfg.MaxLosses {
+		m.res.Losses = append(m.res.Losses, l)
+	} else {
+		m.res.LossesLeftOut++
+	}
+}
