@@ -20,9 +20,9 @@ type common struct {
 type way struct {
 	points []common
 	middle float64 // of diff, the coarse drift taken out
-	hops   int16 // by how much TTLs were less at B, the median
-	up     int8  // 1: A comes first, -1: B does, 0: not known
-	likely int8 // likewise, where only losses tell
+	hops   int16   // by how much TTLs were less at B, the median
+	up     int8    // 1: A comes first, -1: B does, 0: not known
+	likely int8    // likewise, where only losses tell
 	onlyA  uint64
 	onlyB  uint64
 	marks  [2]uint64 // packets with CE only at A, and only at B

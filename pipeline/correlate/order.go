@@ -15,7 +15,7 @@ func (p *plan) order() {
 	}
 	like := newAlikes(p, told)
 	for i := range p.pairs {
-		if !told[i] {
+		if q := &p.pairs[i]; !told[i] || q.how == Assumed && len(q.taps) > 1 {
 			p.orderLike(int32(i), told, like)
 		}
 	}
@@ -139,41 +139,60 @@ func newAlikes(p *plan, told []bool) *alikes {
 	l := &alikes{make(map[pairKey]int32), make(map[pairKey]int32)}
 	for i := range p.pairs {
 		q := &p.pairs[i]
-		if told[i] && len(q.taps) > 1 {
-			for host, in := range map[pairKey]map[pairKey]int32{{src: q.key.src, addr: q.key.addr}: l.bySrc, {dst: q.key.dst, addr: q.key.addr}: l.byDst} {
-				if _, ok := in[host]; !ok {
-					in[host] = int32(i)
-				}
-			}
+		if !told[i] || len(q.taps) < 2 || q.how == Assumed {
+			continue
+		}
+		if k := srcKey(q.key); !has(l.bySrc, k) {
+			l.bySrc[k] = int32(i)
+		}
+		if k := dstKey(q.key); !has(l.byDst, k) {
+			l.byDst[k] = int32(i)
 		}
 	}
 	return l
 }
 
+func srcKey(k pairKey) pairKey { return pairKey{src: k.src, addr: k.addr} }
+func dstKey(k pairKey) pairKey { return pairKey{dst: k.dst, addr: k.addr} }
+
+func has(m map[pairKey]int32, k pairKey) bool {
+	_, ok := m[k]
+	return ok
+}
+
 // of is such a pair with the same source or the same destination, -1 if there is
 // none.
 func (l *alikes) of(k pairKey) int32 {
-	if i, ok := l.bySrc[pairKey{src: k.src, addr: k.addr}]; ok {
+	if i, ok := l.bySrc[srcKey(k)]; ok {
 		return i
 	}
-	if i, ok := l.byDst[pairKey{dst: k.dst, addr: k.addr}]; ok {
+	if i, ok := l.byDst[dstKey(k)]; ok {
 		return i
 	}
 	return -1
 }
 
-// orderLike orders the taps of a pair of addresses without packets in common
-// as those of others: of the opposite direction, of the same host, or of
-// whoever.
+// orderLike orders the taps of a pair of addresses whose own packets do not
+// tell as those of others: of the opposite direction, of the same sender or of
+// the same receiver.
 func (p *plan) orderLike(pair int32, told []bool, like *alikes) {
 	q := &p.pairs[pair]
 	q.taps, q.how = p.sightedBy(pair), Assumed
 	var order []int
-	if r := p.reverse(pair); r >= 0 && told[r] {
+	if r := p.reverse(pair); r >= 0 && told[r] && p.pairs[r].how > Assumed {
 		order = slices.Clone(p.pairs[r].taps)
 		slices.Reverse(order)
 	} else if i := like.of(q.key); i >= 0 {
 		order = p.pairs[i].taps
+	}
+	found := 0
+	for _, t := range q.taps {
+		if slices.Contains(order, t) {
+			found++
+		}
+	}
+	if found == len(q.taps) && found > 1 {
+		q.how = Alike
 	}
 	slices.SortStableFunc(q.taps, func(a, b int) int {
 		x, y := slices.Index(order, a), slices.Index(order, b)
@@ -182,6 +201,9 @@ func (p *plan) orderLike(pair int32, told []bool, like *alikes) {
 		}
 		return x - y
 	})
+	if p.cfg.InOrder {
+		p.asGiven(q)
+	}
 }
 
 // pathsOf gives the flows of a pair of addresses their paths: of the pair's

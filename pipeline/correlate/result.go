@@ -103,6 +103,7 @@ type Sureness uint8
 // The ways to tell the order, the least sure first.
 const (
 	Assumed  Sureness = iota // the order of the command line: nothing tells
+	Alike                    // as of others with the same sender or receiver
 	ByLosses                 // what one tap misses, the other has, and not the other way round
 	Given                    // the user said so
 	ByDelay                  // packets of both directions, or a common clock
@@ -110,7 +111,7 @@ const (
 	ByTTL                    // the hop limit goes down
 )
 
-var surenessNames = [...]string{"assumed", "losses", "given", "delay", "marks", "ttl"}
+var surenessNames = [...]string{"assumed", "alike", "losses", "given", "delay", "marks", "ttl"}
 
 func (s Sureness) String() string { return surenessNames[s] }
 

@@ -16,7 +16,7 @@ const (
 	// maxSamples is how many packets of a tap are sampled: enough for a few
 	// thousand in each direction of each of many pairs of hosts, in 6 MiB.
 	maxSamples = 1 << 17
-	ecnCE = 3 // congestion experienced, RFC 3168
+	ecnCE      = 3 // congestion experienced, RFC 3168
 	// flowMemory is what a flow takes at a tap and afterwards, in bytes.
 	flowMemory = 1 << 10
 )

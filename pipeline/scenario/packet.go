@@ -60,8 +60,9 @@ type packet struct {
 	compare  uint64
 	payload  int
 	mad      *madBody
-	hits     []*Hit // to be given the frame number
-	damage   *Loss  // likewise, of a corrupt packet
+	hits     []*Hit   // to be given the frame number
+	damage   *Loss    // likewise, of a corrupt packet
+	left     [2]int64 // when it left on each hop, where there are several points
 }
 
 // Two bits of the IP header's TOS (RFC 3168).

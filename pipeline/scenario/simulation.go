@@ -37,14 +37,21 @@ type simulation struct {
 	hosts    []*host
 	sessions []*session
 	tap      tap
+	line     *line // nil where there is only the tap
 	truth    *Truth
 	paused   bool // the first host is, by flow control
 }
 
 // Run simulates a spec, writes what the tap sees to sink and returns the truth.
 // The spec's faults count in it, so that a Spec is good for one run.
-func Run(spec *Spec, sink Sink) (*Truth, error) {
-	s := &simulation{spec: spec}
+func Run(spec *Spec, sink Sink) (*Truth, error) { return runLine(spec, sink, nil) }
+
+// runLine simulates a spec with the points of l, if there are any.
+func runLine(spec *Spec, sink Sink, l *line) (*Truth, error) {
+	s := &simulation{spec: spec, line: l}
+	if l != nil {
+		l.s = s
+	}
 	name := fnv.New64a()
 	_, _ = name.Write([]byte(spec.Name))
 	s.rng = rand.New(rand.NewPCG(spec.Seed, name.Sum64()))

@@ -44,6 +44,9 @@ type Network struct {
 	// that the kernel takes: of the flow label of REQ, or else of the product
 	// of both QPNs.
 	UDPPort uint16
+	// Queue is how long a packet waits at most on each hop, where packets are
+	// captured at several points.
+	Queue time.Duration
 	// LinkLocal gives the first host a link-local address, with IPv6.
 	LinkLocal bool
 }

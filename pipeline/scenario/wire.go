@@ -19,9 +19,34 @@ func (s *simulation) transmit(p *packet) {
 	if p.from == 1 {
 		before, after = after, before
 	}
+	if s.line != nil {
+		s.transmitOnLine(p, h.free, before, after)
+		return
+	}
 	s.hop(p, BeforeTap, h.free+before, func(p *packet) {
 		s.tap.see(p)
 		s.hop(p, AfterTap, s.now+after, func(p *packet) { p.sess.receive(p) })
+	})
+}
+
+// transmitOnLine is likewise, with points at both ends.
+func (s *simulation) transmitOnLine(p *packet, leaves, before, after int64) {
+	l := s.line
+	s.at(leaves, func() {
+		l.end(2*p.from, p)
+		l.depart(p, BeforeTap, s.now)
+		s.hop(p, BeforeTap, l.queue(p, BeforeTap, s.now+before), func(p *packet) {
+			l.arrived(p, BeforeTap)
+			if l.points[AtTap].captures(l, p) {
+				s.tap.see(p)
+			}
+			l.depart(p, AfterTap, s.now)
+			s.hop(p, AfterTap, l.queue(p, AfterTap, s.now+after), func(p *packet) {
+				l.arrived(p, AfterTap)
+				l.end(2*(1-p.from), p)
+				p.sess.receive(p)
+			})
+		})
 	})
 }
 
@@ -33,6 +58,9 @@ func (s *simulation) hop(p *packet, where Where, due int64, arrive func(*packet)
 		f := &s.spec.Faults[i]
 		if f.Where != where || !f.fits(p, s.now) || !s.strikes(f) {
 			continue
+		}
+		if s.line != nil && (f.Action != MarkCE || p.ecn != ecnCE && p.ecn != 0) {
+			s.line.did(p, where, f.Action)
 		}
 		switch f.Action {
 		case Drop:
