@@ -207,7 +207,11 @@ func (m *matcher) bucket(flow, psn uint32) *int32 {
 func (m *matcher) find(tap, spot int, s *sight, f *planFlow) (found, twin int32, same bool) {
 	found, twin = -1, -1
 	bit := uint16(1) << tap
-	bestGap := int64(0)
+	bestGap, bestNear := int64(0), false
+	before := uint16(0) // the tap before this one on the path
+	if spot > 0 {
+		before = 1 << m.plan.paths[f.path].Taps[spot-1]
+	}
 	steps := 0
 	for i := *m.bucket(s.flow, s.id.psn()); i >= 0 && steps < maxAlike; i = m.entries[i].next {
 		e := &m.entries[i]
@@ -238,8 +242,10 @@ func (m *matcher) find(tap, spot int, s *sight, f *planFlow) (found, twin int32,
 		if found >= 0 {
 			m.entries[found].alike, e.alike = true, true
 		}
-		if found < 0 || gap < bestGap {
-			found, bestGap = i, gap
+		// What the tap before has not seen yet hardly comes by here.
+		near := e.seen&before != 0
+		if found < 0 || near && !bestNear || near == bestNear && gap < bestGap {
+			found, bestGap, bestNear = i, gap, near
 		}
 	}
 	return found, twin, same
@@ -317,7 +323,7 @@ func (m *matcher) join(i int32, tap, spot int, s *sight) {
 		e.hasCRC, e.icrc = true, s.icrc
 	}
 	if !f.ipid {
-		m.sortAlike(i, tap)
+		m.sortAlike(i, tap, spot)
 	}
 	path := m.plan.paths[f.path].Taps
 	if spot > 0 && e.seen>>path[spot-1]&1 != 0 {
@@ -338,21 +344,33 @@ func (m *matcher) join(i int32, tap, spot int, s *sight) {
 // sortAlike sees to it that packets that only the time tells apart arrive in
 // the order in which they left: the nearest one was taken, which is another one
 // where several are on their way.
-func (m *matcher) sortAlike(i int32, tap int) {
+func (m *matcher) sortAlike(i int32, tap, spot int) {
 	steps := 0
 	for k := *m.bucket(m.entries[i].flow, m.entries[i].id.psn()); k >= 0 && steps < maxAlike; k = m.entries[k].next {
 		steps++
 		a, b := &m.entries[i], &m.entries[k]
-		if k == i || b.flow != a.flow || b.id != a.id || b.seen&a.seen != a.seen {
+		if k == i || b.flow != a.flow || b.id != a.id || b.seen>>tap&1 == 0 {
 			continue
 		}
-		x, y := m.sight(i, tap), m.sight(k, tap)
-		if a.first < b.first && x.time > y.time {
-			*x, *y = *y, *x
+		if a.first < b.first && m.sight(i, tap).time > m.sight(k, tap).time {
+			m.swapFrom(i, k, spot)
 			a.alike, b.alike = true, true
 			i = k // the later sighting is this one's now
 		}
 	}
+}
+
+// swapFrom exchanges what two packets of a flow are on their path from a spot
+// on.
+func (m *matcher) swapFrom(i, k int32, spot int) {
+	a, b := &m.entries[i], &m.entries[k]
+	rest := uint16(0)
+	for _, t := range m.plan.paths[m.plan.flows[a.flow].path].Taps[spot:] {
+		rest |= 1 << t
+		x, y := m.sight(i, t), m.sight(k, t)
+		*x, *y = *y, *x
+	}
+	a.seen, b.seen = a.seen&^rest|b.seen&rest, b.seen&^rest|a.seen&rest
 }
 
 func sightingOf(s *sight) sighting {

@@ -61,8 +61,8 @@ type LostPacket struct {
 	Op     uint8
 	DestQP uint32
 	PSN    uint32
-	IPID   uint16
-	Time   int64 // true time of leaving the point before
+	IPID   uint16 // 0 where there is none
+	Time   int64  // true time of leaving the point before
 	// Repeat says that the PSN was sent before.
 	Repeat bool
 }
@@ -122,7 +122,10 @@ func (t *pointTap) WriteFrame(f *capture.Frame, _ ...string) error {
 	if t.Resolution > 1 {
 		at -= at % int64(t.Resolution)
 	}
-	t.last = max(t.last, at)
+	if t.frames > 0 {
+		at = max(t.last, at)
+	}
+	t.last = at
 	g := *f
 	g.Time = epoch + t.last
 	t.frames++
@@ -223,8 +226,12 @@ func (l *line) did(p *packet, where Where, a Action) {
 	t := &l.truth.Hops[hopOf(p.from, where)]
 	switch a {
 	case Drop:
+		id := p.ipid
+		if n := &l.s.spec.Network; n.IPv6 || n.RoCEv1 {
+			id = 0
+		}
 		t.Lost = append(t.Lost, LostPacket{
-			Op: p.op, DestQP: p.destQP(), PSN: p.wirePSN(), IPID: p.ipid, Time: stamp(p.left[hopIndex(where)]), Repeat: p.nth > 0,
+			Op: p.op, DestQP: p.destQP(), PSN: p.wirePSN(), IPID: id, Time: stamp(p.left[hopIndex(where)]), Repeat: p.nth > 0,
 		})
 	case MarkCE:
 		t.Marked++
