@@ -28,6 +28,7 @@ func (m *matcher) passed(i int32, f *planFlow, spot int) {
 	if !h.passed || up > h.lastUp {
 		h.passed, h.lastUp = true, up
 	}
+	m.edges[m.hopAt[f.path][spot]].add(up, m.sight(i, m.plan.paths[f.path].Taps[spot+1]).time)
 }
 
 // retire counts an entry and frees it.
@@ -53,7 +54,7 @@ func (m *matcher) retire(i int32) {
 		}
 	}
 	if first > 0 {
-		m.both(&hops[first-1], at[first-1], func(c *Counts) { m.appeared(i, taps[first-1], taps[first], c) })
+		m.both(&hops[first-1], at[first-1], func(c *Counts) { m.appeared(i, at[first-1], c) })
 	}
 	for spot := first; spot < last; spot++ {
 		up, down := taps[spot], taps[spot+1]
@@ -83,15 +84,40 @@ func (m *matcher) both(h *flowHop, hop int, count func(*Counts)) {
 	count(&m.hops[hop].Counts)
 }
 
-// within says whether a time lies in what a tap captured, with what a packet may
-// take before and after.
-func (m *matcher) within(tap int, t, before, after int64) bool {
-	return t-before >= m.begin[tap] && t+after <= m.end[tap]
+// edge is when the packets that passed a hop left and arrived: both taps
+// captured all that while, since packets rarely overtake one another.
+type edge struct {
+	begun               bool
+	firstUp, lastUp     int64
+	firstDown, lastDown int64
 }
 
-// appeared counts a packet that was seen at a tap and not at the one before.
-func (m *matcher) appeared(i int32, up, down int, c *Counts) {
-	if m.within(up, m.sight(i, down).time, m.margin, 0) {
+func (g *edge) add(up, down int64) {
+	if !g.begun {
+		*g = edge{true, up, up, down, down}
+	}
+	g.firstUp, g.lastUp = min(g.firstUp, up), max(g.lastUp, up)
+	g.firstDown, g.lastDown = min(g.firstDown, down), max(g.lastDown, down)
+}
+
+// mustArrive says whether a packet that left on a hop at a time must have been
+// seen at its other end, had it got there.
+func (m *matcher) mustArrive(hop int, t int64) bool {
+	g, down := &m.edges[hop], m.hops[hop].Down
+	return (t >= m.begin[down] || g.begun && t >= g.firstUp) && (t+m.margin <= m.end[down] || g.begun && t <= g.lastUp)
+}
+
+// mustHaveLeft says whether a packet that arrived at a time must have been seen
+// at the hop's beginning.
+func (m *matcher) mustHaveLeft(hop int, t int64) bool {
+	g, up := &m.edges[hop], m.hops[hop].Up
+	return (t-m.margin >= m.begin[up] || g.begun && t >= g.firstDown) && (t <= m.end[up] || g.begun && t <= g.lastDown)
+}
+
+// appeared counts a packet that was seen at the end of a hop and not at its
+// beginning.
+func (m *matcher) appeared(i int32, hop int, c *Counts) {
+	if m.mustHaveLeft(hop, m.sight(i, m.hops[hop].Down).time) {
 		c.Appeared++
 	} else {
 		c.Outside++
@@ -161,7 +187,7 @@ func (m *matcher) lost(i int32, f *planFlow, spot int) {
 	up, down := taps[spot], taps[spot+1]
 	hop := m.hopAt[f.path][spot]
 	a := m.sight(i, up)
-	if !m.within(down, a.time, 0, m.margin) {
+	if !m.mustArrive(hop, a.time) {
 		m.both(&m.flowHops(e.flow)[spot], hop, func(c *Counts) { c.Outside++ })
 		return
 	}

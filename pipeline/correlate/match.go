@@ -63,6 +63,7 @@ type matcher struct {
 	full    []uint16 // by path: its taps
 	hops    []Hop
 	hopAt   [][]int // by path and position: index into hops of the one behind it
+	edges   []edge  // of hops
 	flows   []flowState
 	margin  int64 // how long packets take at most, as far as the samples show
 	early   int64 // how much before it left a packet may seem to arrive
@@ -101,6 +102,7 @@ func newMatcher(p *plan, cfg *Config) *matcher {
 		m.flows[i].partner = -1
 	}
 	m.layOut()
+	m.edges = make([]edge, len(m.hops))
 	m.bounds()
 	return m
 }

@@ -205,3 +205,46 @@ func TestLosses(t *testing.T) {
 		}
 	}
 }
+
+// TestScenarios: the losses of every scenario are found, also where its tap
+// sees a part of the traffic only.
+func TestScenarios(t *testing.T) {
+	for _, sc := range scenario.Scenarios() {
+		spec, err := sc.Spec(scenario.Options{Seed: 1})
+		if err != nil || spec == nil {
+			continue
+		}
+		t.Run(sc.Name, func(t *testing.T) {
+			l := look(t, spec, apart, nil, correlate.DefaultConfig(), scenario.AtA, scenario.AtTap, scenario.AtB)
+			var found, lost []string
+			for i := range l.res.Hops {
+				found = append(found, l.found(i)...)
+			}
+			for _, way := range [][2]int{{scenario.AtA, scenario.AtB}, {scenario.AtB, scenario.AtA}} {
+				lost = append(lost, l.between(way[0], way[1]).lost...)
+			}
+			var outside uint64
+			for i := range l.res.Hops {
+				outside += l.res.Hops[i].Outside
+			}
+			missing := without(lost, found)
+			if false := without(found, lost); len(false) > 0 || uint64(len(missing)) > outside {
+				t.Errorf("%d lost, found are %d\nthat were not lost: %v\nnot found: %v (%d outside)", len(lost), len(found), false, missing, outside)
+			}
+		})
+	}
+}
+
+// without are the strings of a that are not in b, each as often as it is missing.
+func without(a, b []string) (rest []string) {
+	n := make(map[string]int)
+	for _, x := range b {
+		n[x]++
+	}
+	for _, x := range a {
+		if n[x]--; n[x] < 0 {
+			rest = append(rest, x)
+		}
+	}
+	return rest
+}
