@@ -122,7 +122,7 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	if err := out.write(func(w io.Writer) error { return write(w, r, o.reportOptions()) }); err != nil {
 		return err
 	}
-	ends := []error{complain(o.err, inputs), o.judge(findings)}
+	ends := []error{complain(o.err, inputs), judge(o.failOn, findings)}
 	if r.Partial {
 		ends = append(ends, interrupted())
 	}
@@ -131,20 +131,20 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 
 // judge is the error that ends the command where a finding is as bad as
 // --fail-on says, or worse.
-func (o *analyzeOptions) judge(findings []record.Finding) error {
-	if o.failOn == 0 {
+func judge(failOn record.Severity, findings []record.Finding) error {
+	if failOn == 0 {
 		return nil
 	}
 	var codes []string
 	for i := range findings {
-		if f := &findings[i]; f.Severity >= o.failOn {
+		if f := &findings[i]; f.Severity >= failOn {
 			codes = append(codes, f.Code+" ("+f.Severity.String()+")")
 		}
 	}
 	if len(codes) == 0 {
 		return nil
 	}
-	return &codeError{code: exitFinding, msg: "--fail-on " + o.failOn.String() + ": " + strings.Join(codes, ", ")}
+	return &codeError{code: exitFinding, msg: "--fail-on " + failOn.String() + ": " + strings.Join(codes, ", ")}
 }
 
 // writer is the function for --format.

@@ -116,6 +116,6 @@ a finding at or above --fail-on. The highest wins.`,
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(explainFlagError)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newAnalyze(io), newPackets(io), newSession(io), newFields(io), newAnnotate(io), newAnonymize(io), newGenerate(io), newVersion(io), newCompletion(io))
+	root.AddCommand(newAnalyze(io), newPackets(io), newSession(io), newCorrelate(io), newFields(io), newAnnotate(io), newAnonymize(io), newGenerate(io), newVersion(io), newCompletion(io))
 	return root
 }

@@ -122,7 +122,7 @@ func (o *packetsOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in := &twice{streams: o.streams, paths: o.paths}
+	in := &twice{streams: o.streams, paths: o.paths, why: "what a packet is in its session"}
 	defer in.close()
 	if o.needsNotes() {
 		if err := in.keep(ctx); err != nil {

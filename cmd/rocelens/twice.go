@@ -20,6 +20,7 @@ import (
 type twice struct {
 	streams
 	paths []string
+	why   string     // they are read twice
 	kept  string     // path of that file, "" without one
 	files []*os.File // in which it was opened
 }
@@ -38,8 +39,8 @@ func (t *twice) keep(ctx context.Context) error {
 		}
 	}
 	if once := t.readOnce(); once != "" {
-		return fmt.Errorf("what a packet is in its session takes reading the capture twice, and %s can be read only once: "+
-			"save it to a file, or let it come by standard input, -", capture.PathText(once))
+		return fmt.Errorf("%s takes reading the capture twice, and %s can be read only once: "+
+			"save it to a file, or let it come by standard input, -", t.why, capture.PathText(once))
 	}
 	return nil
 }

@@ -75,9 +75,9 @@ const minMemory = 16 << 20
 // Open opens the capture of a tap, from its beginning each time.
 type Open func(tap int) (capture.Source, error)
 
-// Run correlates the captures of some taps. The result holds what could be
-// read; it is nil where an error kept anything from being read. That an input
-// is damaged is no error: Tap.Inputs says so.
+// Run correlates the captures of some taps. With an error of the second reading
+// the result holds what was read by then; it is nil where the first one failed.
+// That an input is damaged is no error: Tap.Inputs says so.
 func Run(ctx context.Context, taps int, open Open, cfg Config) (*Result, error) {
 	if err := cfg.check(taps); err != nil {
 		return nil, err
@@ -89,9 +89,6 @@ func Run(ctx context.Context, taps int, open Open, cfg Config) (*Result, error) 
 	p := newPlan(surveys, &cfg)
 	m := newMatcher(p, &cfg)
 	inputs, err := m.readAll(ctx, open)
-	if err != nil {
-		return nil, err
-	}
 	r := m.result()
 	for i := range r.Taps {
 		r.Taps[i].Inputs = surveys[i].inputs
@@ -99,5 +96,5 @@ func Run(ctx context.Context, taps int, open Open, cfg Config) (*Result, error) 
 			r.Taps[i].Inputs = inputs[i]
 		}
 	}
-	return r, nil
+	return r, err
 }

@@ -59,7 +59,10 @@ type identity struct {
 }
 
 func identityOf(p *decode.Packet) identity {
-	id := identity{op: uint32(p.Opcode)<<24 | p.PSN, extra: p.PayloadLen, ipid: p.IPID}
+	id := identity{op: uint32(p.Opcode)<<24 | p.PSN, extra: p.PayloadLen}
+	if p.AddrKind == decode.AddrIPv4 { // it may be that of a tunnel else
+		id.ipid = p.IPID
+	}
 	if p.Has&decode.HasAETH != 0 {
 		id.extra = p.PayloadLen*0x9e3779b1 ^ (uint32(p.Syndrome)<<24 | p.MSN)
 	}

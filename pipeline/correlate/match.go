@@ -186,6 +186,9 @@ func (m *matcher) take(tap int, s *sight) {
 		return
 	}
 	found, twin, same := m.find(tap, spot, s, f)
+	if twin >= 0 && m.plan.taps[tap].doubled && m.sight(twin, tap).copies == 0 {
+		found = -1 // here each packet comes twice
+	}
 	switch {
 	case found >= 0:
 		m.join(found, tap, spot, s)

@@ -247,15 +247,15 @@ func matchSamples(x, y []sample, add func(a, b *sample)) {
 	}
 }
 
-// align sets all clocks against the first tap's: by way of the pairs of taps of
-// which it is known best how their clocks differ.
+// align sets all clocks against one tap's: by way of the pairs of taps of which
+// it is known best how their clocks differ.
 func (p *plan) align() {
 	n := len(p.taps)
 	p.clocks, p.aligned, p.parent = make([]affine, n), make([]bool, n), make([]int, n)
 	for i := range p.parent {
 		p.parent[i] = -1
 	}
-	p.aligned[0] = true
+	p.aligned[p.root()] = true
 	if p.cfg.SameClock {
 		for i := range p.aligned {
 			p.aligned[i] = true
@@ -288,6 +288,19 @@ func (p *plan) align() {
 			p.clocks[a], p.parent[a], p.aligned[a] = toB.then(p.clocks[b]), b, true
 		}
 	}
+}
+
+// root is the tap whose clock counts: the first that has packets in common with
+// another one.
+func (p *plan) root() int {
+	for a := range p.taps {
+		for b := range p.taps {
+			if p.estimates[[2]int{min(a, b), max(a, b)}] != nil {
+				return a
+			}
+		}
+	}
+	return 0
 }
 
 // better says whether e tells more of its clocks than f.

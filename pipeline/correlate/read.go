@@ -157,7 +157,7 @@ func (m *matcher) readAll(ctx context.Context, open Open) ([][]capture.Input, er
 		if err != nil {
 			cancel()
 			drain(readers[:i])
-			return nil, err
+			return inputs, err
 		}
 		r := &reader{out: make(chan []sight, blocksAhead), free: make(chan []sight, blocksAhead+1)}
 		for range blocksAhead + 1 {

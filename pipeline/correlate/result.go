@@ -8,7 +8,8 @@ import (
 )
 
 // Result is what became of packets between taps. Times are those of the clock
-// of the first tap, unless they are said to be of a tap's own.
+// of the first tap that has packets in common with another one, unless they are
+// said to be of a tap's own.
 type Result struct {
 	Taps   []Tap
 	Clocks []Clock // of taps that have packets in common, each pair once

@@ -53,7 +53,7 @@ type HopTruth struct {
 	// Overtaken counts packets that arrived behind one of the same QP that had
 	// left later.
 	Overtaken uint64
-	Delay     []int64 // of each packet that arrived, ns, in the order of arrival
+	Delay     []int64 // of each packet that arrived, copies aside, ns, in the order of arrival
 }
 
 // LostPacket is a packet that the wire lost.
@@ -208,6 +208,9 @@ func (l *line) arrived(p *packet, where Where) {
 	h := hopOf(p.from, where)
 	left := p.left[hopIndex(where)]
 	t := &l.truth.Hops[h]
+	if p.copied {
+		return
+	}
 	t.Delay = append(t.Delay, l.s.now-left)
 	by := l.newest[[2]int{h, p.sess.id}]
 	if by == nil {
