@@ -18,7 +18,7 @@ func (m *matcher) flowHops(flow uint32) []flowHop {
 // passed is called when an entry has been seen at both ends of a hop of its
 // path: has it been overtaken?
 func (m *matcher) passed(i int32, f *planFlow, spot int) {
-	e := &m.entries[i]
+	e := m.entry(i)
 	h := &m.flowHops(e.flow)[spot]
 	up := m.sight(i, m.plan.paths[f.path].Taps[spot]).time
 	if h.passed && up < h.lastUp {
@@ -33,7 +33,7 @@ func (m *matcher) passed(i int32, f *planFlow, spot int) {
 
 // retire counts an entry and frees it.
 func (m *matcher) retire(i int32) {
-	e := &m.entries[i]
+	e := m.entry(i)
 	f := &m.plan.flows[e.flow]
 	taps := m.plan.paths[f.path].Taps
 	hops := m.flowHops(e.flow)
@@ -182,7 +182,7 @@ func (c *Change) count(from, to uint8) {
 
 // lost counts a packet that no tap saw behind a spot of its path.
 func (m *matcher) lost(i int32, f *planFlow, spot int) {
-	e := &m.entries[i]
+	e := m.entry(i)
 	taps := m.plan.paths[f.path].Taps
 	up, down := taps[spot], taps[spot+1]
 	hop := m.hopAt[f.path][spot]

@@ -54,6 +54,17 @@ func slotMemory(n int) int64 {
 	return one + int64(n)*sight + tables
 }
 
+// chunk is room for some entries: they stay where they are while more is needed.
+type chunk struct {
+	entries [1 << chunkBits]entry
+	sights  []sighting // of each entry, one for each tap
+}
+
+const (
+	chunkBits = 10
+	chunkMask = 1<<chunkBits - 1
+)
+
 // matcher is the second reading.
 type matcher struct {
 	plan    *plan
@@ -72,8 +83,8 @@ type matcher struct {
 	now     int64
 	begun   bool
 	window  int64
-	entries []entry
-	sights  []sighting
+	chunks  []*chunk
+	made    int // entries in chunks that were used once
 	freed   []int32
 	table   []int32
 	used    int
@@ -199,7 +210,11 @@ func (m *matcher) take(tap int, s *sight) {
 	}
 }
 
-func (m *matcher) sight(e int32, tap int) *sighting { return &m.sights[int(e)*m.n+tap] }
+func (m *matcher) entry(i int32) *entry { return &m.chunks[i>>chunkBits].entries[i&chunkMask] }
+
+func (m *matcher) sight(i int32, tap int) *sighting {
+	return &m.chunks[i>>chunkBits].sights[int(i&chunkMask)*m.n+tap]
+}
 
 func (m *matcher) bucket(flow, psn uint32) *int32 {
 	h := mix(uint64(flow), uint64(psn))
@@ -218,8 +233,8 @@ func (m *matcher) find(tap, spot int, s *sight, f *planFlow) (found, twin int32,
 		before = 1 << m.plan.paths[f.path].Taps[spot-1]
 	}
 	steps := 0
-	for i := *m.bucket(s.flow, s.id.psn()); i >= 0 && steps < maxAlike; i = m.entries[i].next {
-		e := &m.entries[i]
+	for i := *m.bucket(s.flow, s.id.psn()); i >= 0 && steps < maxAlike; i = m.entry(i).next {
+		e := m.entry(i)
 		steps++
 		if e.flow != s.flow || e.id.psn() != s.id.psn() {
 			continue
@@ -245,7 +260,7 @@ func (m *matcher) find(tap, spot int, s *sight, f *planFlow) (found, twin int32,
 			continue
 		}
 		if found >= 0 {
-			m.entries[found].alike, e.alike = true, true
+			m.entry(found).alike, e.alike = true, true
 		}
 		// What the tap before has not seen yet hardly comes by here.
 		near := e.seen&before != 0
@@ -275,7 +290,7 @@ func (m *matcher) isCopy(i int32, tap int, s *sight, f *planFlow) bool {
 // fits says whether a sighting may be of an entry by its time, and how far it
 // is from the entry's nearest sighting.
 func (m *matcher) fits(i int32, spot int, s *sight, f *planFlow) (gap int64, ok bool) {
-	e := &m.entries[i]
+	e := m.entry(i)
 	early := m.early // packets may seem to arrive before they left
 	if !m.plan.paths[f.path].Sureness.Sure() {
 		early = max(early, m.margin)
@@ -303,7 +318,7 @@ func (m *matcher) fits(i int32, spot int, s *sight, f *planFlow) (gap int64, ok 
 // resent notes that a PSN is sent again whose packet did not come further than
 // where it is sent again.
 func (m *matcher) resent(i int32, spot int, s *sight, f *planFlow) {
-	e := &m.entries[i]
+	e := m.entry(i)
 	if e.again || s.time <= e.first || e.seen == m.full[f.path] {
 		return
 	}
@@ -317,7 +332,7 @@ func (m *matcher) resent(i int32, spot int, s *sight, f *planFlow) {
 
 // join notes that a tap saw an entry's packet.
 func (m *matcher) join(i int32, tap, spot int, s *sight) {
-	e := &m.entries[i]
+	e := m.entry(i)
 	f := &m.plan.flows[e.flow]
 	*m.sight(i, tap) = sightingOf(s)
 	e.seen |= 1 << tap
@@ -351,9 +366,9 @@ func (m *matcher) join(i int32, tap, spot int, s *sight) {
 // where several are on their way.
 func (m *matcher) sortAlike(i int32, tap, spot int) {
 	steps := 0
-	for k := *m.bucket(m.entries[i].flow, m.entries[i].id.psn()); k >= 0 && steps < maxAlike; k = m.entries[k].next {
+	for k := *m.bucket(m.entry(i).flow, m.entry(i).id.psn()); k >= 0 && steps < maxAlike; k = m.entry(k).next {
 		steps++
-		a, b := &m.entries[i], &m.entries[k]
+		a, b := m.entry(i), m.entry(k)
 		if k == i || b.flow != a.flow || b.id != a.id || b.seen>>tap&1 == 0 {
 			continue
 		}
@@ -368,7 +383,7 @@ func (m *matcher) sortAlike(i int32, tap, spot int) {
 // swapFrom exchanges what two packets of a flow are on their path from a spot
 // on.
 func (m *matcher) swapFrom(i, k int32, spot int) {
-	a, b := &m.entries[i], &m.entries[k]
+	a, b := m.entry(i), m.entry(k)
 	rest := uint16(0)
 	for _, t := range m.plan.paths[m.plan.flows[a.flow].path].Taps[spot:] {
 		rest |= 1 << t
@@ -385,7 +400,7 @@ func sightingOf(s *sight) sighting {
 // add makes an entry of a packet that no tap has seen yet.
 func (m *matcher) add(tap, spot int, s *sight, f *planFlow, same bool) {
 	i := m.slot()
-	e := &m.entries[i]
+	e := m.entry(i)
 	*e = entry{first: s.time, flow: s.flow, id: s.id, serial: e.serial + 1, seen: 1 << tap, alike: same && !f.ipid, used: true}
 	if s.state != icrcUnknown && s.state != icrcBad {
 		e.hasCRC, e.icrc = true, s.icrc

@@ -34,7 +34,7 @@ func (r *ring) pop() {
 
 // alive says whether an entry is still the one that was put into a queue.
 func (m *matcher) alive(u slotUse) bool {
-	e := &m.entries[u.slot]
+	e := m.entry(u.slot)
 	return e.used && e.serial == u.serial
 }
 
@@ -46,7 +46,7 @@ func (m *matcher) expire() {
 		for q.n > 0 {
 			u := q.front()
 			if m.alive(u) {
-				e := &m.entries[u.slot]
+				e := m.entry(u.slot)
 				if m.now-e.first <= keep {
 					break
 				}
@@ -58,7 +58,7 @@ func (m *matcher) expire() {
 	for m.waiting.n > 0 {
 		u := m.waiting.front()
 		if m.alive(u) {
-			if m.now-m.entries[u.slot].first <= m.window {
+			if m.now-m.entry(u.slot).first <= m.window {
 				break
 			}
 			m.retire(u.slot)
@@ -70,7 +70,7 @@ func (m *matcher) expire() {
 
 // settle moves an entry on that is no longer fresh.
 func (m *matcher) settle(u slotUse) {
-	e := &m.entries[u.slot]
+	e := m.entry(u.slot)
 	if e.seen == m.full[m.plan.flows[e.flow].path] {
 		m.retire(u.slot)
 		return
@@ -81,7 +81,7 @@ func (m *matcher) settle(u slotUse) {
 // slot is a free one. Where there is none, the packet that has waited longest
 // goes.
 func (m *matcher) slot() int32 {
-	if len(m.freed) == 0 && len(m.entries) >= m.most {
+	if len(m.freed) == 0 && m.made >= m.most {
 		m.makeRoom()
 	}
 	if n := len(m.freed); n > 0 {
@@ -90,15 +90,15 @@ func (m *matcher) slot() int32 {
 		m.used++
 		return i
 	}
-	m.entries = append(m.entries, entry{})
-	for range m.n {
-		m.sights = append(m.sights, sighting{})
+	if m.made == len(m.chunks)<<chunkBits {
+		m.chunks = append(m.chunks, &chunk{sights: make([]sighting, m.n<<chunkBits)})
 	}
+	m.made++
 	m.used++
 	if m.used > len(m.table) {
 		m.rehash()
 	}
-	return int32(len(m.entries) - 1)
+	return int32(m.made - 1)
 }
 
 func (m *matcher) rehash() {
@@ -106,21 +106,20 @@ func (m *matcher) rehash() {
 	for i := range m.table {
 		m.table[i] = -1
 	}
-	for i := range m.entries[:len(m.entries)-1] {
-		e := &m.entries[i]
-		if e.used {
-			m.link(int32(i))
+	for i := range int32(m.made - 1) {
+		if m.entry(i).used {
+			m.link(i)
 		}
 	}
 }
 
 // link puts an entry into the table.
 func (m *matcher) link(i int32) {
-	e := &m.entries[i]
+	e := m.entry(i)
 	at := m.bucket(e.flow, e.id.psn())
 	e.prev, e.next = -1, *at
 	if *at >= 0 {
-		m.entries[*at].prev = i
+		m.entry(*at).prev = i
 	}
 	*at = i
 }
@@ -134,7 +133,7 @@ func (m *matcher) makeRoom() {
 			if !m.alive(u) {
 				continue
 			}
-			e := &m.entries[u.slot]
+			e := m.entry(u.slot)
 			if e.seen != m.full[m.plan.flows[e.flow].path] {
 				m.shortened++
 				m.least = min(m.least, m.now-e.first)
@@ -147,12 +146,12 @@ func (m *matcher) makeRoom() {
 
 // free takes an entry out.
 func (m *matcher) free(i int32) {
-	e := &m.entries[i]
+	e := m.entry(i)
 	if e.next >= 0 {
-		m.entries[e.next].prev = e.prev
+		m.entry(e.next).prev = e.prev
 	}
 	if e.prev >= 0 {
-		m.entries[e.prev].next = e.next
+		m.entry(e.prev).next = e.next
 	} else {
 		*m.bucket(e.flow, e.id.psn()) = e.next
 	}
