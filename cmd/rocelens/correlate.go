@@ -110,14 +110,14 @@ func (o *correlateOptions) taps() ([]tapFiles, error) {
 	}
 	var seen []string
 	for i, t := range taps {
-		if slices.ContainsFunc(taps[:i], func(u tapFiles) bool { return u.name == t.name }) {
-			return nil, fmt.Errorf("two taps are called %s: give them names, --tap NAME=FILE", capture.PathText(t.name))
-		}
 		for _, path := range t.paths {
 			if other := sameFile(seen, path); other != "" {
 				return nil, fmt.Errorf("%s and %s are the same: a capture is of one tap", capture.PathText(other), capture.PathText(path))
 			}
 			seen = append(seen, path)
+		}
+		if slices.ContainsFunc(taps[:i], func(u tapFiles) bool { return u.name == t.name }) {
+			return nil, fmt.Errorf("two taps are called %s: give them names, --tap NAME=FILE", capture.PathText(t.name))
 		}
 	}
 	return taps, nil
@@ -208,7 +208,7 @@ func (o *correlateOptions) run(ctx context.Context) error {
 	case result == nil || err != nil && !partial:
 		return errors.Join(err, out.discard())
 	}
-	findings := correlate.Find(result, names)
+	findings := correlate.Find(result, report.TapNames(names))
 	c := report.NewCorrelation(names, result, findings, toolVersion())
 	c.Partial = partial
 	if err := out.write(func(w io.Writer) error { return write(w, c, o.reportOptions()) }); err != nil {

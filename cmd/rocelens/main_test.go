@@ -88,6 +88,14 @@ var goldens = []struct{ name, frames string }{
 	{"vxlan_rc_write", "1-40"},
 }
 
+// correlateGoldens are captures of several taps: of two hosts, of both sides of
+// a switch, and the same without a word on clocks.
+var correlateGoldens = map[string][]string{
+	"hosts":  {"--tap", "sender=dual_vantage_write_sender.pcap.zst", "--tap", "receiver=dual_vantage_write_receiver.pcap.zst"},
+	"switch": {"--same-clock", "incast_bottleneck_drops_segment.pcap.zst", "incast_bottleneck_drops_sw2A.pcap.zst"},
+	"vlan":   {"vlan_two_prio_bottleneck_drops_segment.pcap.zst", "vlan_two_prio_bottleneck_drops_sw2A.pcap.zst"},
+}
+
 // TestGolden compares what the commands print with testdata/golden.
 func TestGolden(t *testing.T) {
 	saved, savedVersion := time.Local, version
@@ -99,32 +107,36 @@ func TestGolden(t *testing.T) {
 		paths = append(paths, filepath.Base(capturetest.Get(t, g.name).Path))
 	}
 	t.Chdir(capturetest.Testdata(t)) // paths are in the reports
+	cases := make(map[string][]string)
 	for i, g := range goldens {
 		path := paths[i]
-		for ext, args := range map[string][]string{
-			".txt":  {"analyze", path},
-			".json": {"analyze", "--format", "json", path},
-			".list": {"packets", "--frames", g.frames, path},
-		} {
-			var out, errOut bytes.Buffer
-			if code := run(context.Background(), args, nil, &out, &errOut); code != exitDone || errOut.Len() > 0 {
-				t.Errorf("%v: exit code %d, %s", args, code, errOut.String())
-			}
-			got := out.String()
-			file := filepath.Join(dir, g.name+ext)
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				continue
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
+		cases[g.name+".txt"] = []string{"analyze", path}
+		cases[g.name+".json"] = []string{"analyze", "--format", "json", path}
+		cases[g.name+".list"] = []string{"packets", "--frames", g.frames, path}
+	}
+	for name, args := range correlateGoldens {
+		cases[filepath.Join("correlate", name+".txt")] = append([]string{"correlate"}, args...)
+		cases[filepath.Join("correlate", name+".json")] = append([]string{"correlate", "--format", "json", "--max-losses", "5"}, args...)
+	}
+	for name, args := range cases {
+		var out, errOut bytes.Buffer
+		if code := run(context.Background(), args, nil, &out, &errOut); code != exitDone || errOut.Len() > 0 {
+			t.Errorf("%v: exit code %d, %s", args, code, errOut.String())
+		}
+		got := out.String()
+		file := filepath.Join(dir, name)
+		if *update {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
-				t.Errorf("%s (- golden, + got; after checking: go test ./cmd/rocelens -run Golden -update):\n%s", file, d)
-			}
+			continue
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
+			t.Errorf("%s (- golden, + got; after checking: go test ./cmd/rocelens -run Golden -update):\n%s", file, d)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/correlate"
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -22,6 +23,15 @@ type Correlation struct {
 // NewCorrelation makes one of a result.
 func NewCorrelation(names []string, r *correlate.Result, findings []record.Finding, version string) *Correlation {
 	return &Correlation{Tool: Tool{Name: "rocelens", Version: version}, Names: names, Result: r, Findings: newFindings(findings)}
+}
+
+// TapNames are names of taps as they may be shown, in findings too.
+func TapNames(names []string) []string {
+	shown := make([]string, len(names))
+	for i, name := range names {
+		shown[i] = capture.PathText(name)
+	}
+	return shown
 }
 
 type tapJSON struct {

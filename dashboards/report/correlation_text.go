@@ -26,7 +26,11 @@ func CorrelationText(w io.Writer, c *Correlation, opt Options) error {
 	if opt.Top == 0 {
 		opt.Top = DefaultTop
 	}
-	t := &correlationText{text: text{Report: &Report{Partial: c.Partial, Findings: c.Findings}, opt: opt}, c: c, r: c.Result}
+	findings := slices.Clone(c.Findings)
+	for i := range findings {
+		findings[i].Title = strings.ReplaceAll(findings[i].Title, " %", glue+"%")
+	}
+	t := &correlationText{text: text{Report: &Report{Partial: c.Partial, Findings: findings}, opt: opt}, c: c, r: c.Result}
 	t.findings()
 	t.taps()
 	t.clocks()

@@ -16,7 +16,10 @@ func (f *finder) delays() {
 	}
 	h := hops[0]
 	title := fmt.Sprintf("Packets took longest from %s to %s: %s in the median, %s at most", f.names[h.Up], f.names[h.Down], words.Duration(h.Delay.Quantile(0.5)), words.Duration(h.Delay.Max))
-	detail := fmt.Sprintf("Of each known to ± %s.", words.Duration(h.DelayError))
+	detail := "Their clock is one."
+	if h.DelayError > 0 {
+		detail = fmt.Sprintf("Each is known to ± %s.", words.Duration(h.DelayError))
+	}
 	if !h.DelayKnown {
 		title += " more than the fastest"
 		detail = "How long the fastest took can't be told."
@@ -70,7 +73,7 @@ func (f *finder) orders() {
 		}
 		why := map[Sureness]string{
 			Assumed:  "Nothing in the packets tells: it is that of the command line.",
-			Alike:    "It is that of other packets with the same sender or receiver.",
+			Alike:    "Of some of them nothing tells; it is that of others with the same sender or receiver.",
 			ByLosses: "What one tap misses, the other has, and not the other way round; a capture that lost packets looks the same.",
 		}[p.Sureness]
 		f.add(record.Info, "order-unsure", fmt.Sprintf("That packets of %s pass %s in this order is not sure", words.Plural(uint64(p.Flows), "flow"), way), record.Evidence{{Key: "how", Value: p.Sureness.String()}, {Key: "flows", Value: uint64(p.Flows)}},

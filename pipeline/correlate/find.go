@@ -102,7 +102,9 @@ func (f *finder) losses() {
 			record.Fact{Key: "packets", Value: h.Upstream}, record.Fact{Key: "tries", Value: h.Tries}), trim(say)...)
 	}
 	if sum == 0 && len(f.r.Flows) > 0 {
-		f.add(record.Info, "no-loss", "No packet was lost between the taps", nil, trim([]string{f.elsewhere()})...)
+		_, n := f.hops(func(h *Hop) uint64 { return h.Upstream })
+		f.add(record.Info, "no-loss", "No packet was lost between the taps", record.Evidence{{Key: "packets", Value: n}},
+			trim([]string{"Each that left one tap while both captured came to the next, or was answered.", f.elsewhere()})...)
 	}
 }
 
@@ -138,7 +140,7 @@ func (f *finder) worst(h *Hop) string {
 	case best < 0:
 		return ""
 	case flows == 1:
-		return "All are of " + f.r.Flows[best].Name() + "."
+		return "They are of " + f.r.Flows[best].Name() + "."
 	}
 	return fmt.Sprintf("They are of %s; %s of %s.", words.Plural(uint64(flows), "flow"), words.Count(most), f.r.Flows[best].Name())
 }

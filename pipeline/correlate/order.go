@@ -179,7 +179,7 @@ func (p *plan) orderLike(pair int32, told []bool, like *alikes) {
 	q := &p.pairs[pair]
 	q.taps, q.how = p.sightedBy(pair), Assumed
 	var order []int
-	if r := p.reverse(pair); r >= 0 && told[r] && p.pairs[r].how > Assumed {
+	if r := p.reverse(pair); r >= 0 && told[r] && p.pairs[r].how > Assumed && len(p.pairs[r].taps) > 1 {
 		order = slices.Clone(p.pairs[r].taps)
 		slices.Reverse(order)
 	} else if i := like.of(q.key); i >= 0 {

@@ -219,6 +219,11 @@ func btoi(b bool) int8 {
 	return 0
 }
 
+// manyAlike is how many samples with the same headers are compared by their
+// ICRCs. A PSN comes again with each 2^24 packets, and when it is sent again;
+// more are CNPs, which are all alike.
+const manyAlike = 64
+
 // matchSamples finds the packets that are the only ones of their kind at both
 // taps: with the same headers, or where those are not unique, with the same
 // ICRC too.
@@ -227,6 +232,9 @@ func matchSamples(x, y []sample, add func(a, b *sample)) {
 		if !x[0].hasICRC || !y[0].hasICRC || x[0].icrc == y[0].icrc {
 			add(&x[0], &y[0])
 		}
+		return
+	}
+	if len(x) > manyAlike || len(y) > manyAlike {
 		return
 	}
 	for i := range x {
