@@ -172,6 +172,7 @@ type flowJSON struct {
 	Packets     uint64        `json:"packets"`
 	Tries       uint64        `json:"tries"`
 	TriesBefore uint64        `json:"tries_before"`
+	LostBefore  uint64        `json:"lost_before"`
 	Hops        []flowHopJSON `json:"hops"`
 }
 
@@ -287,7 +288,7 @@ func newChangeJSON(c *correlate.Change) *changeJSON {
 func newFlowJSON(f *correlate.Flow) flowJSON {
 	out := flowJSON{
 		Source: string(f.Src.Append(nil, f.Kind)), Destination: string(f.Dst.Append(nil, f.Kind)), DestQP: f.DestQP, Path: f.Path,
-		IPID: f.IPID, Packets: f.Packets, Tries: f.Tries, TriesBefore: f.TriesBefore, Hops: []flowHopJSON{},
+		IPID: f.IPID, Packets: f.Packets, Tries: f.Tries, TriesBefore: f.TriesBefore, LostBefore: f.LostBefore, Hops: []flowHopJSON{},
 	}
 	if f.SrcQP != 0 {
 		out.SrcQP = &f.SrcQP

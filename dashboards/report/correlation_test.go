@@ -61,7 +61,7 @@ func madeCorrelation() *report.Correlation {
 			{Taps: []int{1, 0}, Sureness: correlate.ByTTL, Pairs: 1, Flows: 1, Kind: decode.AddrIPv4},
 		},
 		Hops:   []correlate.Hop{{Up: 0, Down: 1, Flows: 3, Counts: counts, DelayError: -1}, {Up: 1, Down: 0, Path: 1, Flows: 1, Counts: counts, DelayKnown: true, DelayError: 4}},
-		Flows:  []correlate.Flow{{Kind: decode.AddrIPv4, DestQP: 5, SrcQP: 6, Hops: []correlate.FlowHop{{Hop: 0, Counts: counts}}, Packets: 9, Tries: 3, TriesBefore: 1, IPID: true}},
+		Flows:  []correlate.Flow{{Kind: decode.AddrIPv4, DestQP: 5, SrcQP: 6, Hops: []correlate.FlowHop{{Hop: 0, Counts: counts}}, Packets: 9, Tries: 3, TriesBefore: 1, LostBefore: 2, Taps: []int{0, 1}, IPID: true}},
 		Losses: []correlate.Loss{{Opcode: 4, PSN: 3, IPID: 2, Frame: record.FrameRef{Number: 1}, Fate: correlate.FateSentAgain}},
 		Window: 5, Shortened: 1, ByTime: 1, LossesLeftOut: 1,
 	}

@@ -44,6 +44,9 @@ type pairTruth struct {
 	After map[string]struct {
 		Packets []dropped `json:"packets"`
 	} `json:"dropped_after_capture"`
+	Before map[string]struct {
+		Count uint64 `json:"count"`
+	} `json:"dropped_before_capture"`
 	Drops struct {
 		Packets []dropped `json:"packets"`
 	} `json:"switch_drops"`
@@ -116,7 +119,6 @@ func TestCapturedPairs(t *testing.T) {
 	for _, c := range []struct {
 		up, down string
 		same     bool // one clock
-		outside  bool // what was dropped is not between the taps
 	}{
 		{up: "dual_vantage_write_sender", down: "dual_vantage_write_receiver"},
 		{up: "incast_bottleneck_drops_segment", down: "incast_bottleneck_drops_sw2A", same: true},
@@ -161,9 +163,16 @@ func TestCapturedPairs(t *testing.T) {
 				if marked != truth.Marks.Count || appeared > 0 || missed > 0 {
 					t.Errorf("%d marked of %d, %d appeared or changed, %d missed by a capture", marked, truth.Marks.Count, appeared, missed)
 				}
-				var tries, kernel uint64
+				var tries, kernel, ahead, injected uint64
 				for i := range r.Flows {
 					tries += r.Flows[i].Tries
+					ahead += r.Flows[i].LostBefore
+				}
+				for _, host := range truth.Before {
+					injected += host.Count
+				}
+				if ahead != injected {
+					t.Errorf("%d lost ahead of the taps, %d were dropped there", ahead, injected)
 				}
 				for _, host := range truth.Counters {
 					kernel += uint64(host["rxe0.completer_retry_err"])

@@ -77,11 +77,12 @@ func (f *finder) nothing() {
 }
 
 func (f *finder) losses() {
-	hops, sum := f.hops(func(h *Hop) uint64 { return h.Lost.Network() })
+	hops, here := f.hops(func(h *Hop) uint64 { return h.Lost.Network() })
+	sum := here + f.ahead()
 	for _, h := range hops {
 		n := h.Lost.Network()
 		title := fmt.Sprintf("%s lost between %s (%s)", were(n), f.between(h), words.Percent(n, h.Upstream))
-		if len(hops) > 1 {
+		if n < sum {
 			title = fmt.Sprintf("%s of %s lost between %s (%s)", words.Count(n), were(sum), f.between(h), words.Percent(n, h.Upstream))
 		}
 		var say []string
@@ -101,11 +102,29 @@ func (f *finder) losses() {
 			record.Fact{Key: "lost", Value: n}, record.Fact{Key: "sent_again", Value: h.Lost.SentAgain}, record.Fact{Key: "open", Value: h.Lost.Open},
 			record.Fact{Key: "packets", Value: h.Upstream}, record.Fact{Key: "tries", Value: h.Tries}), trim(say)...)
 	}
-	if sum == 0 && len(f.r.Flows) > 0 {
+	if here == 0 && len(f.r.Flows) > 0 {
 		_, n := f.hops(func(h *Hop) uint64 { return h.Upstream })
 		f.add(record.Info, "no-loss", "No packet was lost between the taps", record.Evidence{{Key: "packets", Value: n}},
 			trim([]string{"Each that left one tap while both captured came to the next, or was answered.", f.elsewhere()})...)
 	}
+}
+
+// ahead finds what was lost ahead of the first tap of a path, and returns how
+// much that is.
+func (f *finder) ahead() (sum uint64) {
+	by := make([]uint64, len(f.r.Taps))
+	for i := range f.r.Flows {
+		x := &f.r.Flows[i]
+		by[x.Taps[0]] += x.LostBefore
+		sum += x.LostBefore
+	}
+	for t, n := range by {
+		if n > 0 {
+			f.add(record.Critical, "lost-before-taps", fmt.Sprintf("%s lost ahead of %s, the first tap on the way", were(n), f.names[t]), record.Evidence{{Key: "tap", Value: f.names[t]}, {Key: "lost", Value: n}},
+				"They were missing there, and their senders went back for them. Check the senders, and what lies between them and this tap.")
+		}
+	}
+	return sum
 }
 
 // were is "1 packet was" or "3 packets were".

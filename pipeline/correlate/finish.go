@@ -63,7 +63,7 @@ func (m *matcher) flowResults() {
 		at[i] = len(r.Flows)
 		out := Flow{
 			Src: f.key.src, Dst: f.key.dst, Kind: f.key.addr, DestQP: f.key.destQP, SrcQP: f.key.srcQP,
-			Path: int(f.path), Taps: p.paths[f.path].Taps, Packets: slices.Max(f.packets), Tries: st.tries, TriesBefore: st.before, IPID: f.ipid,
+			Path: int(f.path), Taps: p.paths[f.path].Taps, Packets: slices.Max(f.packets), Tries: st.tries, TriesBefore: st.before, LostBefore: st.missing, IPID: f.ipid,
 		}
 		for k, hop := range m.hopAt[f.path] {
 			m.hops[hop].Flows++

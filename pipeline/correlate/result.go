@@ -211,7 +211,10 @@ type Flow struct {
 	// packets that were missing at the first tap already; the rest of those that
 	// no hop accounts for lie behind the last tap or had no loss at all.
 	Tries, TriesBefore uint64
-	IPID               bool // its IP IDs tell packets apart
+	// LostBefore counts the packets that were missing at the first tap of the
+	// path and that the requester went back for.
+	LostBefore uint64
+	IPID       bool // its IP IDs tell packets apart
 }
 
 // FlowHop is a hop of a flow.

@@ -457,3 +457,35 @@ func TestApart(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+// TestSteppedClock: a clock that is set while it captures is noticed, and
+// packets are found again all the same where IP IDs tell them apart.
+func TestSteppedClock(t *testing.T) {
+	l := look(t, work(scenario.Network{}, losses()...), apart, nil, correlate.DefaultConfig(), scenario.AtA, scenario.AtB)
+	stepped := &frames{}
+	for i := range l.caught[2].list {
+		f := l.caught[2].list[i]
+		if i > len(l.caught[2].list)/2 {
+			f.Time -= int64(time.Second)
+		}
+		stepped.list = append(stepped.list, f)
+	}
+	r, err := correlate.Run(context.Background(), 2, opener(l.caught[0], stepped), correlate.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Clocks[0].Method != correlate.Spread {
+		t.Errorf("clocks %+v", r.Clocks)
+	}
+	var matched, all uint64
+	for _, h := range r.Hops {
+		matched, all = matched+h.Matched, all+h.Upstream
+	}
+	if matched*100 < all*95 {
+		t.Errorf("%d of %d matched", matched, all)
+	}
+	found := correlate.Find(r, []string{"a", "b"})
+	if !slices.ContainsFunc(found, func(f record.Finding) bool { return f.Code == "clock-unsteady" }) {
+		t.Errorf("%+v", found)
+	}
+}

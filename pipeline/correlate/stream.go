@@ -21,7 +21,8 @@ type flowState struct {
 	hops    []flowHop // of its path, made when they are needed
 	lost    []lostAt  // lately, for the tries that follow
 	tries   uint64
-	before  uint64
+	before  uint64 // of them, for what was missing at the first tap
+	missing uint64 // packets that were missing there and were gone back for
 }
 
 // flowHop are the figures of one hop.
@@ -40,7 +41,7 @@ type lostAt struct {
 
 // maxGaps bounds how many gaps are remembered until a requester goes back for
 // one. It goes back for the first.
-const maxGaps = 16
+const maxGaps = 64
 
 // maxLost bounds how many losses of a flow wait for the try that they cause.
 const maxLost = 1 << 10
@@ -70,12 +71,16 @@ func (m *matcher) follow(s *sight, f *planFlow) (pos int64, newest bool) {
 		st.begun, st.high = true, pos
 	case late: // overtaken on the way
 		st.high = max(st.high, pos)
+		st.fill(pos)
 		return pos, newest
 	case pos < st.next && !newest:
 		st.tries++
 		missed := slices.ContainsFunc(st.gaps, func(g [2]int64) bool { return g[0] <= pos && pos < g[1] })
 		if missed {
 			st.before++
+		}
+		for _, g := range st.gaps {
+			st.missing += uint64(max(g[1]-max(g[0], pos), 0))
 		}
 		m.tries.push(try{time: s.time, flow: s.flow, from: pos, to: st.high, before: missed})
 		st.gaps = st.gaps[:0]
@@ -86,6 +91,20 @@ func (m *matcher) follow(s *sight, f *planFlow) (pos int64, newest bool) {
 	st.next, st.lastID = pos+1, s.id.ipid
 	st.read = operation(s.id.opcode()) == opReadRequest
 	return pos, newest
+}
+
+// fill takes a PSN out of the gaps: it was only late.
+func (st *flowState) fill(pos int64) {
+	for i, g := range st.gaps {
+		if pos < g[0] || pos >= g[1] {
+			continue
+		}
+		st.gaps[i] = [2]int64{g[0], pos}
+		if pos+1 < g[1] && len(st.gaps) < maxGaps {
+			st.gaps = slices.Insert(st.gaps, i+1, [2]int64{pos + 1, g[1]})
+		}
+		return
+	}
 }
 
 // acknowledged notes what an answer acknowledges. Which flow's PSNs it is

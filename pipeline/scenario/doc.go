@@ -18,5 +18,9 @@
 // of this package can judge the decoder and the tracker, and why it imports
 // neither: it has opcodes, headers and the ICRC of its own.
 //
+// RunPoints captures the same traffic at both sides as well as at the tap, each
+// with a clock of its own that is ahead, drifts and stamps late, and says what
+// the wire did in between.
+//
 // The same name and options give the same bytes.
 package scenario
