@@ -18,7 +18,8 @@ type common struct {
 
 // way is what the common packets of one direction between two addresses say.
 type way struct {
-	points []common
+	points []common // without those that are far from all others
+	far    []common
 	middle float64 // of diff, the coarse drift taken out
 	hops   int16   // by how much TTLs were less at B, the median
 	up     int8    // 1: A comes first, -1: B does, 0: not known
@@ -139,8 +140,9 @@ func (e *estimate) coarseDrift() float64 {
 	return min(max(slopes[len(slopes)/2], -maxDrift), maxDrift)
 }
 
-// describe sums up the packets of one direction, and drops those that are far
-// from all others: they are different packets that look alike.
+// describe sums up the packets of one direction, and puts those apart that are
+// far from all others: they are different packets that look alike, or waited in
+// a queue that stood still.
 func (e *estimate) describe(w *way, coarse float64) {
 	rest := make([]float64, len(w.points))
 	hops := make([]int16, len(w.points))
@@ -164,10 +166,15 @@ func (e *estimate) describe(w *way, coarse float64) {
 	if len(rest) < minForDrift {
 		return
 	}
-	w.points = slices.DeleteFunc(w.points, func(p common) bool {
-		r := e.y(&p) - coarse*e.x(&p)
-		return r < low || r > high
-	})
+	near := w.points[:0:0]
+	for _, p := range w.points {
+		if r := e.y(&p) - coarse*e.x(&p); r < low || r > high {
+			w.far = append(w.far, p)
+		} else {
+			near = append(near, p)
+		}
+	}
+	w.points = near
 }
 
 // orient says for each direction which tap comes first, where something tells:
@@ -183,6 +190,9 @@ func (e *estimate) orient(reverse func(int32) int32) {
 			w.up = -back.told()
 		case back != nil:
 			w.up = sign(w.middle - back.middle)
+			if w.up == 0 { // the taps are in one place, or one capture was given twice
+				w.up = sign(float64(reverse(pair) - pair))
+			}
 		}
 		w.likely = w.byLosses()
 	}

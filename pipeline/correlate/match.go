@@ -2,6 +2,7 @@ package correlate
 
 import (
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -13,6 +14,9 @@ const (
 	keepIPID = 10 * time.Millisecond
 	// keepOthers is likewise for packets that only the time tells apart.
 	keepOthers = time.Millisecond
+	// longest is how long a packet may take at least, whatever the samples say, in
+	// ns: those that are sent again meanwhile are no samples.
+	longest = int64(10 * time.Millisecond)
 	// maxAlike bounds how many packets of one flow and PSN a new one is compared
 	// with, the last ones. Where PSNs and IP IDs tell packets apart there are one
 	// or two; CNPs all have PSN 0, and a QP gets one every 4 µs at most.
@@ -161,7 +165,7 @@ func (m *matcher) bounds() {
 		}
 		bound := max(p.clockError(pair[0], pair[1]), 0)
 		for _, w := range e.ways {
-			for _, c := range w.points {
+			for _, c := range slices.Concat(w.points, w.far) {
 				d := p.clocks[pair[1]].of(c.at+c.diff) - p.clocks[pair[0]].of(c.at)
 				m.margin = max(m.margin, d, -d)
 			}
@@ -169,7 +173,7 @@ func (m *matcher) bounds() {
 		m.early = max(m.early, 2*bound)
 	}
 	m.early += slack
-	m.margin += m.margin/2 + m.early
+	m.margin = min(m.margin+m.margin/2+m.early, m.window)
 	for t := range p.taps {
 		m.begin = append(m.begin, p.clocks[t].of(p.taps[t].first))
 		m.end = append(m.end, p.clocks[t].of(p.taps[t].last))
@@ -302,7 +306,7 @@ func (m *matcher) fits(i int32, spot int, s *sight, f *planFlow) (gap int64, ok 
 		if int(m.spots[f.path][t]) > spot {
 			d = -d
 		}
-		if !f.ipid && (d < -early || d > m.margin+int64(keepOthers)) {
+		if !f.ipid && (d < -early || d > max(m.margin, longest)) {
 			return 0, false
 		}
 		if d < 0 {

@@ -489,3 +489,38 @@ func TestSteppedClock(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+// TestStall: a queue stands still for a while, as under PFC, and its packets are
+// found again without IP IDs, too.
+func TestStall(t *testing.T) {
+	stall := rate(scenario.Delay, scenario.AfterTap, 0, scenario.Everything)
+	stall.From, stall.To, stall.Delay = 10*time.Millisecond, 10100*time.Microsecond, 2*time.Millisecond
+	for name, network := range map[string]scenario.Network{"ipv4": {}, "ipv6": {IPv6: true}} {
+		t.Run(name, func(t *testing.T) {
+			l := look(t, work(network, append(losses(), stall)...), apart, nil, correlate.DefaultConfig(), scenario.AtA, scenario.AtTap, scenario.AtB)
+			l.checkHops(t)
+			l.checkClocks(t)
+			worst := int64(0)
+			for _, h := range l.res.Hops {
+				worst = max(worst, h.Delay.Max)
+			}
+			if worst < int64(stall.Delay)/2 {
+				t.Errorf("%d ns at most", worst)
+			}
+		})
+	}
+}
+
+// TestTwice: a capture given twice, by another name.
+func TestTwice(t *testing.T) {
+	l := look(t, work(scenario.Network{}, losses()...), apart, nil, correlate.DefaultConfig(), scenario.AtA, scenario.AtB)
+	r := mustRun(t, correlate.DefaultConfig(), l.caught[0], l.caught[0])
+	for _, h := range r.Hops {
+		if h.Lost.Network()+h.Appeared > 0 || h.Delay.Max != 0 {
+			t.Errorf("%+v", h)
+		}
+	}
+	if c := r.Clocks[0]; c.Method != correlate.TwoWay || c.Offset != 0 || c.RoundTrip != 0 {
+		t.Errorf("%+v", c)
+	}
+}

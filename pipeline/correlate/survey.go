@@ -138,19 +138,24 @@ func (s *survey) read(ctx context.Context, src capture.Source, cfg *Config, told
 }
 
 // inputsAfter is what is known of inputs that were read, err being what that
-// returned: damage is part of them.
+// returned: damage is part of them, and that reading was interrupted is none.
 func inputsAfter(src capture.Source, err error) ([]capture.Input, error) {
 	inputs := src.Inputs()
 	var damage *capture.DamagedError
-	if !errors.As(err, &damage) {
-		return inputs, err
-	}
+	cut := errors.As(err, &damage)
 	for i := range inputs {
-		if inputs[i].Damage == nil && inputs[i].Path == damage.Path {
-			inputs[i].Damage = damage
+		in := &inputs[i]
+		if in.Damage != nil && errors.Is(in.Damage, capture.ErrInterrupted) {
+			in.Damage = nil
+		}
+		if cut && in.Damage == nil && in.Path == damage.Path {
+			in.Damage = damage
 		}
 	}
-	return inputs, nil
+	if cut {
+		err = nil
+	}
+	return inputs, err
 }
 
 // add takes a packet.
