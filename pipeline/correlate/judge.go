@@ -49,7 +49,7 @@ func (m *matcher) retire(i int32) {
 		last = spot
 	}
 	for spot, t := range taps {
-		if spot == first || m.plan.taps[t].doubled {
+		if spot == first || f.doubled>>t&1 != 0 {
 			m.res.Taps[t].Duplicates += uint64(m.sight(i, t).copies)
 		}
 	}
@@ -66,7 +66,7 @@ func (m *matcher) retire(i int32) {
 				m.res.Taps[taps[k]].Missed++
 			}
 		default:
-			m.both(&hops[spot], at[spot], func(c *Counts) { m.matched(i, up, down, c) })
+			m.both(&hops[spot], at[spot], func(c *Counts) { m.matched(i, f, up, down, c) })
 		}
 	}
 	if last < len(taps)-1 {
@@ -125,7 +125,7 @@ func (m *matcher) appeared(i int32, hop int, c *Counts) {
 }
 
 // matched counts a packet that both taps of a hop saw.
-func (m *matcher) matched(i int32, up, down int, c *Counts) {
+func (m *matcher) matched(i int32, f *planFlow, up, down int, c *Counts) {
 	a, b := m.sight(i, up), m.sight(i, down)
 	c.Matched++
 	c.Upstream++
@@ -137,8 +137,11 @@ func (m *matcher) matched(i int32, up, down int, c *Counts) {
 		c.DelayMin = d
 	}
 	c.Delay.Add(d)
-	if b.copies > a.copies && !m.plan.taps[down].doubled {
+	if b.copies > a.copies && f.doubled>>down&1 == 0 {
 		c.Duplicated += uint64(b.copies - a.copies)
+	}
+	if m.entry(i).alike {
+		return // what differs may be another packet
 	}
 	switch was, is := a.tos&3 == ecnCE, b.tos&3 == ecnCE; {
 	case is && !was:

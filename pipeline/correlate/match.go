@@ -201,7 +201,7 @@ func (m *matcher) take(tap int, s *sight) {
 		return
 	}
 	found, twin, same := m.find(tap, spot, s, f)
-	if twin >= 0 && m.plan.taps[tap].doubled && m.sight(twin, tap).copies == 0 {
+	if twin >= 0 && f.doubled>>tap&1 != 0 && m.sight(twin, tap).copies == 0 {
 		found = -1 // here each packet comes twice
 	}
 	switch {
@@ -255,6 +255,7 @@ func (m *matcher) find(tap, spot int, s *sight, f *planFlow) (found, twin int32,
 				continue
 			}
 			same = true
+			e.alike = e.alike || !f.ipid
 			m.resent(i, spot, s, f)
 			continue
 		}
@@ -288,7 +289,7 @@ func (m *matcher) isCopy(i int32, tap int, s *sight, f *planFlow) bool {
 	if f.ipid {
 		return after <= int64(keepIPID)
 	}
-	return m.plan.taps[tap].doubled && after <= int64(keepOthers)
+	return f.doubled>>tap&1 != 0 && after <= int64(keepOthers)
 }
 
 // fits says whether a sighting may be of an entry by its time, and how far it

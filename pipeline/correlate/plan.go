@@ -34,6 +34,7 @@ type planFlow struct {
 	path    int32    // index into plan.paths, -1 where one tap alone saw it
 	seen    uint16   // taps, a bit each
 	packets []uint64 // at each tap
+	doubled uint16   // taps that have its packets twice
 	ipid    bool     // its IP IDs tell packets apart
 }
 
@@ -130,7 +131,7 @@ func (p *plan) compare() {
 		mask |= p.taps[t].mask
 	}
 	for t := range p.taps {
-		p.taps[t].arrange(mask)
+		p.arrange(t, mask)
 	}
 	for a := range p.taps {
 		for b := a + 1; b < len(p.taps); b++ {
@@ -146,33 +147,51 @@ func (p *plan) compare() {
 // copy and not sent again, in ns, where no IP ID tells.
 const copyWithin = 1e6
 
-// arrange puts samples in order, and leaves one of each packet that the tap
-// had twice.
-func (s *survey) arrange(mask uint64) {
+// arrange puts the samples of a tap in order, finds out between which addresses
+// it has packets twice, and leaves one of each of those.
+func (p *plan) arrange(t int, mask uint64) {
+	s := p.taps[t]
 	s.samples = slices.DeleteFunc(s.samples, func(x sample) bool { return x.hash&mask != 0 })
 	slices.SortFunc(s.samples, func(a, b sample) int {
 		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.icrc, b.icrc), cmp.Compare(a.time, b.time))
 	})
-	copies := 0
-	isCopy := func(i int) bool {
-		a, b := &s.samples[max(i-1, 0)], &s.samples[i]
-		return i > 0 && a.hash == b.hash && a.icrc == b.icrc && b.time-a.time <= copyWithin
+	copied := func(i int) bool { // it is the second of two
+		if i == 0 {
+			return false
+		}
+		a, b := &s.samples[i-1], &s.samples[i]
+		return a.hash == b.hash && a.icrc == b.icrc && b.time-a.time <= copyWithin
 	}
+	type twice struct{ all, copies int }
+	pairs := make(map[int32]twice)
 	for i := range s.samples {
-		if isCopy(i) {
-			copies++
+		pair := p.flows[s.flowOf[s.samples[i].flow]].pair
+		n := pairs[pair]
+		if copied(i) {
+			n.copies++
+		} else {
+			n.all++
+		}
+		pairs[pair] = n
+	}
+	doubled := make(map[int32]bool)
+	for pair, n := range pairs {
+		// Packets that are sent again are some; copies are there of nearly all.
+		if n.all >= fewOdd && n.copies*10 >= n.all*9 {
+			doubled[pair], s.doubled = true, true
+			for _, f := range p.pairs[pair].flows {
+				p.flows[f].doubled |= 1 << t
+			}
 		}
 	}
-	if s.doubled = copies > 8 && copies*4 > len(s.samples); !s.doubled {
+	if !s.doubled {
 		return
 	}
-	kept := s.samples[:0]
-	var last sample
+	kept := make([]sample, 0, len(s.samples))
 	for i, x := range s.samples {
-		if i == 0 || x.hash != last.hash || x.icrc != last.icrc || x.time-last.time > copyWithin {
+		if !copied(i) || !doubled[p.flows[s.flowOf[x.flow]].pair] {
 			kept = append(kept, x)
 		}
-		last = x
 	}
 	s.samples = kept
 }

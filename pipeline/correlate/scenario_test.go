@@ -73,10 +73,19 @@ func (l *lined) checkHops(t *testing.T) {
 		h := &l.res.Hops[i]
 		w := l.between(l.taps[h.Up], l.taps[h.Down])
 		total += len(w.lost)
-		if got := l.found(i); !slices.Equal(got, w.lost) {
-			t.Errorf("hop %d to %d: lost\n%v, the wire lost\n%v", h.Up, h.Down, got, w.lost)
+		// What was lost before anything came through, or after the last, is not
+		// judged.
+		got := l.found(i)
+		if wrong, missing := without(got, w.lost), without(w.lost, got); len(wrong) > 0 || uint64(len(missing)) > h.Outside {
+			t.Errorf("hop %d to %d: lost %d, the wire %d\nwrong: %v\nmissing: %v\n%d outside", h.Up, h.Down, len(got), len(w.lost), wrong, missing, h.Outside)
 		}
-		if h.Marked != w.marked || h.Unmarked != 0 || h.Corrupted != w.corrupted {
+		if h.Outside > 20 {
+			t.Errorf("hop %d to %d: %d outside", h.Up, h.Down, h.Outside)
+		}
+		// What was marked and then lost on the way to the second tap, or looks like
+		// another packet, is not seen to be marked.
+		exact := len(l.taps) == 3 && l.res.ByTime == 0
+		if h.Marked != w.marked && exact || h.Marked > w.marked || h.Unmarked != 0 || h.Corrupted != w.corrupted && exact {
 			t.Errorf("hop %d to %d: %d marked, %d corrupted; the wire did that to %d and %d", h.Up, h.Down, h.Marked, h.Corrupted, w.marked, w.corrupted)
 		}
 	}
@@ -84,7 +93,7 @@ func (l *lined) checkHops(t *testing.T) {
 	for _, h := range l.truth.Hops {
 		lost += len(h.Lost)
 	}
-	if total != lost && len(l.taps) == 3 {
+	if total != lost && len(l.taps) == 3 { // there is a hop for each part of the way
 		t.Errorf("the hops lost %d packets, the wire %d", total, lost)
 	}
 }

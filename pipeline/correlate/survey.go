@@ -35,7 +35,7 @@ type survey struct {
 	unplaced    uint64
 	first, last int64
 	odd         uint64 // all times or-ed by how they miss a microsecond, see resolution
-	doubled     bool   // most packets came twice, as far as the samples show
+	doubled     bool   // between some addresses packets come twice, as far as the samples show
 	inputs      []capture.Input
 }
 
