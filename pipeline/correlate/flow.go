@@ -85,12 +85,6 @@ func readableICRC(p *decode.Packet) bool {
 	return p.ICRCStatus == decode.ICRCUnchecked || p.ICRCStatus == decode.ICRCGood || p.ICRCStatus == decode.ICRCBad
 }
 
-// psnBehind is by how many PSNs a is behind b, of 2^24; half of them and more
-// means that it is ahead.
-func psnBehind(a, b uint32) uint32 { return (b - a) & 0xffffff }
-
-const psnHalf = 1 << 23
-
 // opReadRequest is RDMA READ Request without its service.
 const opReadRequest = 0x0c
 

@@ -179,7 +179,8 @@ func (m *matcher) readAll(ctx context.Context, open Open) ([][]capture.Input, er
 // drain waits for readers to end.
 func drain(readers []*reader) {
 	for _, r := range readers {
-		for range r.out { //nolint:revive // what is left is dropped
+		for range r.out {
+			continue // what is left is dropped
 		}
 	}
 }
