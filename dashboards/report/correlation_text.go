@@ -307,6 +307,9 @@ func (t *correlationText) losses() {
 	if len(all) > maxLossLines {
 		what = "the first " + count(maxLossLines) + " of " + count(uint64(len(all))+t.r.LossesLeftOut) + " packets that did not come through; --format json lists them"
 	}
+	if first := slices.IndexFunc(t.r.Taps, func(tap correlate.Tap) bool { return tap.Aligned }); first >= 0 && !t.r.SameClock {
+		what += "; times are those of " + t.name(first)
+	}
 	t.b.WriteByte('\n')
 	t.row("Lost", what)
 	fate := [...]string{"", ", sent again", ", answered all the same"}
@@ -318,7 +321,7 @@ func (t *correlationText) losses() {
 			s += " IP ID " + fmt.Sprint(l.IPID)
 		}
 		s += ", " + f.Name() + ", behind " + t.name(h.Up)
-		lead := "   " + time.Unix(0, l.Frame.Time).In(t.opt.Location).Format("15:04:05.000000") + "  frame " + fmt.Sprintf("%-8d", l.Frame.Number)
+		lead := "   " + time.Unix(0, l.Time).In(t.opt.Location).Format("15:04:05.000000") + "  frame " + fmt.Sprintf("%-8d", l.Frame.Number)
 		t.b.WriteString(wrap(lead, s+fate[l.Fate], t.opt.Width))
 	}
 }

@@ -77,7 +77,7 @@ func (l *lined) checkHops(t *testing.T) {
 		// What was marked and then lost on the way to the second tap, or looks like
 		// another packet, is not seen to be marked.
 		exact := len(l.taps) == 3 && l.res.ByTime == 0
-		if h.Marked != w.marked && exact || h.Marked > w.marked || h.Unmarked != 0 || h.Corrupted != w.corrupted && exact {
+		if h.Marked != w.marked && exact || h.Marked > w.marked || h.Unmarked != 0 || h.Corrupted != w.corrupted && len(l.taps) == 3 {
 			t.Errorf("hop %d to %d: %d marked, %d corrupted; the wire did that to %d and %d", h.Up, h.Down, h.Marked, h.Corrupted, w.marked, w.corrupted)
 		}
 	}

@@ -19,14 +19,14 @@ func (m *matcher) flowHops(flow uint32) []flowHop {
 // path: has it been overtaken?
 func (m *matcher) passed(i int32, f *planFlow, spot int) {
 	e := m.entry(i)
-	h := &m.flowHops(e.flow)[spot]
 	up := m.sight(i, m.plan.paths[f.path].Taps[spot]).time
-	if h.passed && up < h.lastUp {
-		h.Reordered++
-		m.hops[m.hopAt[f.path][spot]].Reordered++
-	}
-	if !h.passed || up > h.lastUp {
-		h.passed, h.lastUp = true, up
+	if h := &m.flowHops(e.flow)[spot]; !e.alike { // else it may be another packet
+		if h.passed && up < h.lastUp {
+			e.late |= 1 << spot
+		}
+		if !h.passed || up > h.lastUp {
+			h.passed, h.lastUp = true, up
+		}
 	}
 	m.edges[m.hopAt[f.path][spot]].add(up, m.sight(i, m.plan.paths[f.path].Taps[spot+1]).time)
 }
@@ -66,7 +66,12 @@ func (m *matcher) retire(i int32) {
 				m.res.Taps[taps[k]].Missed++
 			}
 		default:
-			m.both(&hops[spot], at[spot], func(c *Counts) { m.matched(i, f, up, down, c) })
+			m.both(&hops[spot], at[spot], func(c *Counts) {
+				m.matched(i, f, up, down, c)
+				if e.late>>spot&1 != 0 && !e.alike {
+					c.Reordered++
+				}
+			})
 		}
 	}
 	if last < len(taps)-1 {
@@ -140,8 +145,18 @@ func (m *matcher) matched(i int32, f *planFlow, up, down int, c *Counts) {
 	if b.copies > a.copies && f.doubled>>down&1 == 0 {
 		c.Duplicated += uint64(b.copies - a.copies)
 	}
+	switch {
+	case b.state != icrcBad:
+	case a.state == icrcBad:
+		c.CorruptUp++
+	case a.state == icrcGood:
+		if c.Corrupted == 0 || b.ref.Time < c.FirstBad.Time {
+			c.FirstBad = b.ref
+		}
+		c.Corrupted++
+	}
 	if m.entry(i).alike {
-		return // what differs may be another packet
+		return // what differs otherwise may be another packet
 	}
 	switch was, is := a.tos&3 == ecnCE, b.tos&3 == ecnCE; {
 	case is && !was:
@@ -160,16 +175,6 @@ func (m *matcher) matched(i int32, f *planFlow, up, down int, c *Counts) {
 		c.TTL[hops]++
 	} else {
 		c.TTLOdd++
-	}
-	switch {
-	case b.state != icrcBad:
-	case a.state == icrcBad:
-		c.CorruptUp++
-	case a.state == icrcGood:
-		if c.Corrupted == 0 || b.ref.Time < c.FirstBad.Time {
-			c.FirstBad = b.ref
-		}
-		c.Corrupted++
 	}
 }
 

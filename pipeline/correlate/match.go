@@ -33,6 +33,7 @@ type entry struct {
 	icrc   uint32
 	serial uint32 // of the slot's use
 	seen   uint16 // taps, a bit each
+	late   uint16 // hops of the path on which it was overtaken, a bit each
 	hasCRC bool
 	again  bool // its PSN was sent again later, upstream of where it is missing
 	alike  bool // there was another that only the time tells apart

@@ -49,6 +49,11 @@ func TestRandom(t *testing.T) {
 			l.checkHops(t)
 			l.checkClocks(t)
 			checkSums(t, l.res, "")
+			for _, h := range l.res.Hops {
+				if h.Reordered+h.Duplicated > 0 { // the wire does neither here
+					t.Errorf("hop %d to %d: %d overtaken, %d copied", h.Up, h.Down, h.Reordered, h.Duplicated)
+				}
+			}
 			if t.Failed() {
 				t.Logf("taps %v, network %+v, faults %+v, clocks %+v, %+v", taps, spec.Network, faults, clocks, l.res.Clocks)
 			}
