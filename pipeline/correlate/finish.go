@@ -7,6 +7,11 @@ import (
 
 // result lets go of all that waits and sums up.
 func (m *matcher) result() *Result {
+	if m.stopped { // nobody captures any more, as far as is known
+		for t := range m.end {
+			m.end[t] = min(m.end[t], m.now)
+		}
+	}
 	for which := range m.fresh {
 		for q := &m.fresh[which]; q.n > 0; q.pop() {
 			if u := q.front(); m.alive(u) {

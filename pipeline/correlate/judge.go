@@ -58,12 +58,13 @@ func (m *matcher) retire(i int32) {
 	}
 	for spot := first; spot < last; spot++ {
 		up, down := taps[spot], taps[spot+1]
-		switch seen := e.seen; {
+		switch seen := e.seen; { // what no tap behind has seen follows below
 		case seen>>up&1 == 0:
 		case seen>>down&1 == 0:
-			m.res.Taps[down].Missed++
-			for k := spot + 2; seen>>taps[k]&1 == 0; k++ {
-				m.res.Taps[taps[k]].Missed++
+			for k := spot + 1; seen>>taps[k]&1 == 0; k++ {
+				if m.captured(taps[k], m.sight(i, up).time) {
+					m.res.Taps[taps[k]].Missed++
+				}
 			}
 		default:
 			m.both(&hops[spot], at[spot], func(c *Counts) {
@@ -105,11 +106,17 @@ func (g *edge) add(up, down int64) {
 	g.firstDown, g.lastDown = min(g.firstDown, down), max(g.lastDown, down)
 }
 
+// captured says whether a tap captured at a time, and for as long as packets
+// take afterwards.
+func (m *matcher) captured(tap int, t int64) bool {
+	return t >= m.begin[tap] && t+m.margin <= m.end[tap]
+}
+
 // mustArrive says whether a packet that left on a hop at a time must have been
 // seen at its other end, had it got there.
 func (m *matcher) mustArrive(hop int, t int64) bool {
 	g, down := &m.edges[hop], m.hops[hop].Down
-	return (t >= m.begin[down] || g.begun && t >= g.firstUp) && (t+m.margin <= m.end[down] || g.begun && t <= g.lastUp)
+	return m.captured(down, t) || g.begun && (t >= m.begin[down] || t >= g.firstUp) && (t+m.margin <= m.end[down] || t <= g.lastUp)
 }
 
 // mustHaveLeft says whether a packet that arrived at a time must have been seen

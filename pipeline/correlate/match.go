@@ -86,6 +86,7 @@ type matcher struct {
 	end     []int64
 	now     int64
 	begun   bool
+	stopped bool // before the end of a tap
 	window  int64
 	chunks  []*chunk
 	made    int // entries in chunks that were used once

@@ -140,7 +140,7 @@ func (l *lookup) flow(p *decode.Packet) uint32 {
 // readAll reads all taps that share packets with others, in the order of one
 // clock. It returns what is then known of their inputs, nil for those that were
 // not read.
-func (m *matcher) readAll(ctx context.Context, open Open) ([][]capture.Input, error) {
+func (m *matcher) readAll(parent context.Context, open Open) ([][]capture.Input, error) {
 	inputs := make([][]capture.Input, len(m.plan.taps))
 	var taps []int
 	for t := range m.plan.taps {
@@ -148,7 +148,7 @@ func (m *matcher) readAll(ctx context.Context, open Open) ([][]capture.Input, er
 			taps = append(taps, t)
 		}
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
 	told := teller(m.plan.cfg)
 	readers := make([]*reader, len(taps))
@@ -167,11 +167,14 @@ func (m *matcher) readAll(ctx context.Context, open Open) ([][]capture.Input, er
 		go r.read(ctx, src, m.plan, t, told)
 	}
 	m.merge(readers, taps)
+	cancel() // those that are not at their end
 	drain(readers)
 	var errs []error
 	for i, r := range readers {
 		inputs[taps[i]] = r.inputs
-		errs = append(errs, r.err)
+		if parent.Err() != nil || !errors.Is(r.err, context.Canceled) { // else it was called off here
+			errs = append(errs, r.err)
+		}
 	}
 	return inputs, errors.Join(errs...)
 }
@@ -186,7 +189,8 @@ func drain(readers []*reader) {
 }
 
 // merge takes packets in the order of their times, equal ones in the order of
-// the taps.
+// the taps. It ends with the first tap that can't be read on, since the others
+// mean nothing without it.
 func (m *matcher) merge(readers []*reader, taps []int) {
 	blocks := make([][]sight, len(readers))
 	next := make([]int, len(readers))
@@ -198,12 +202,13 @@ func (m *matcher) merge(readers []*reader, taps []int) {
 			}
 			b, ok := <-readers[i].out
 			blocks[i], next[i], done[i] = b, 0, !ok
+			m.stopped = m.stopped || !ok && readers[i].err != nil
 		}
 	}
 	for i := range readers {
 		refill(i)
 	}
-	for {
+	for !m.stopped {
 		best, limit := -1, int64(math.MaxInt64)
 		for i := range readers {
 			if done[i] {

@@ -2,12 +2,14 @@ package correlate_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/pipeline/correlate"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/scenario"
@@ -201,6 +203,75 @@ func TestEdges(t *testing.T) {
 		}
 	}
 	l.checkClocks(t)
+}
+
+// TestLateTap: a tap in the middle that begins later and ends earlier did not
+// miss what passed meanwhile.
+func TestLateTap(t *testing.T) {
+	l := look(t, work(scenario.Network{}, losses()...), apart, func(p *[3]scenario.Point) {
+		p[scenario.AtTap].From, p[scenario.AtTap].To = 10*time.Millisecond, 30*time.Millisecond
+	}, correlate.DefaultConfig(), scenario.AtA, scenario.AtTap, scenario.AtB)
+	if n := l.res.Taps[1].Missed; n > 0 {
+		t.Errorf("%d missed", n)
+	}
+	var found, lost []string
+	for i := range l.res.Hops {
+		found = append(found, l.found(i)...)
+		w := l.between(l.taps[l.res.Hops[i].Up], l.taps[l.res.Hops[i].Down])
+		lost = append(lost, w.lost...)
+		if l.res.Hops[i].Appeared > 0 {
+			t.Errorf("%d appeared", l.res.Hops[i].Appeared)
+		}
+	}
+	if wrong := without(found, lost); len(wrong) > 0 || len(found) < 20 {
+		t.Errorf("%d found, %v were not lost", len(found), wrong)
+	}
+}
+
+// failing is a capture that can't be read to its end.
+type failing struct {
+	frames
+	left int
+}
+
+var errFailing = errors.New("no more")
+
+func (f *failing) ReadBatch(b *capture.Batch) error {
+	if f.left--; f.left < 0 {
+		return errFailing
+	}
+	return f.frames.ReadBatch(b)
+}
+
+// TestStopped: where the second reading ends early, what was read by then is
+// reported, and nothing that was not read is called lost.
+func TestStopped(t *testing.T) {
+	l := look(t, work(scenario.Network{}, losses()...), apart, nil, correlate.DefaultConfig(), scenario.AtA, scenario.AtB)
+	for tap := range 2 {
+		opened := 0
+		whole := opener(l.caught[scenario.AtA], l.caught[scenario.AtB])
+		r, err := correlate.Run(context.Background(), 2, func(i int) (capture.Source, error) {
+			src, err := whole(i)
+			if i == tap {
+				if opened++; opened == 2 {
+					return &failing{frames: frames{list: src.(*frames).list}, left: 2}, nil
+				}
+			}
+			return src, err
+		}, correlate.DefaultConfig())
+		if !errors.Is(err, errFailing) || r == nil {
+			t.Fatalf("%v, %v", r, err)
+		}
+		p := *l
+		p.res = r
+		for i := range r.Hops {
+			h := &r.Hops[i]
+			w := l.between(l.taps[h.Up], l.taps[h.Down])
+			if wrong := without(p.found(i), w.lost); len(wrong) > 0 || h.Appeared > 0 || h.Matched == 0 {
+				t.Errorf("hop %d to %d: %v were not lost, %d appeared, %d matched", h.Up, h.Down, wrong, h.Appeared, h.Matched)
+			}
+		}
+	}
 }
 
 // TestOneWay: with packets of one direction alone clocks can't be told from
