@@ -35,6 +35,9 @@ const (
 	maxDrift = 500e-6
 	// coarseBins is in how many parts of a capture its drift is looked for.
 	coarseBins = 32
+	// fewFar is the part of packets, one in so many, that may be different ones
+	// that look alike.
+	fewFar = 50
 	// minForDrift is how many packets of one direction it takes to tell drift.
 	minForDrift = 8
 )
@@ -166,6 +169,13 @@ func (e *estimate) describe(w *way, coarse float64) {
 	if len(rest) < minForDrift {
 		return
 	}
+	// Many are no exceptions: the fastest ones where most have to wait.
+	if rest[len(rest)/fewFar] < low {
+		low = math.Inf(-1)
+	}
+	if rest[len(rest)-1-len(rest)/fewFar] > high {
+		high = math.Inf(1)
+	}
 	near := w.points[:0:0]
 	for _, p := range w.points {
 		if r := e.y(&p) - coarse*e.x(&p); r < low || r > high {
@@ -243,11 +253,31 @@ func sign(v float64) int8 {
 // has first below. The line goes midway between, at the drift at which there is
 // most room between both.
 func (e *estimate) fit(coarse float64, resolution int64) {
-	var above, below, unknown []point
+	above, below, unknown := e.sides(true)
+	e.Samples = [3]uint64{uint64(len(above)), uint64(len(below)), uint64(len(unknown))}
+	e.ok = true
+	if len(above) > 0 && len(below) > 0 {
+		e.twoWay(above, below, coarse, resolution)
+		if above, below, _ = e.sides(false); e.Method == Spread && len(above) > 0 && len(below) > 0 {
+			e.twoWay(above, below, coarse, resolution)
+		}
+	} else {
+		e.oneWay(e.sides(false))
+	}
+	e.Offset, e.At, e.Drift = e.at(e.t0), e.t0, e.rate*1e6
+}
+
+// sides are the packets that A has first, those that B has first, and those of
+// which it is not known; with those that are far from all others, or without.
+func (e *estimate) sides(far bool) (above, below, unknown []point) {
 	for _, pair := range e.sorted() {
 		w := e.ways[pair]
-		for i := range w.points {
-			p := point{e.x(&w.points[i]), e.y(&w.points[i])}
+		list := w.points
+		if far {
+			list = slices.Concat(w.points, w.far)
+		}
+		for i := range list {
+			p := point{e.x(&list[i]), e.y(&list[i])}
 			switch w.up {
 			case 1:
 				above = append(above, p)
@@ -258,14 +288,7 @@ func (e *estimate) fit(coarse float64, resolution int64) {
 			}
 		}
 	}
-	e.Samples = [3]uint64{uint64(len(above)), uint64(len(below)), uint64(len(unknown))}
-	e.ok = true
-	if len(above) > 0 && len(below) > 0 {
-		e.twoWay(above, below, coarse, resolution)
-	} else {
-		e.oneWay(above, below, unknown)
-	}
-	e.Offset, e.At, e.Drift = e.at(e.t0), e.t0, e.rate*1e6
+	return above, below, unknown
 }
 
 // twoWay fits where packets of both directions are common.
