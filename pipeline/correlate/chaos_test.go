@@ -171,32 +171,3 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("interrupted: %v, %v", r, err)
 	}
 }
-
-// BenchmarkRun correlates two captures of the same 300,000 packets, one
-// in a thousand of them lost in between.
-func BenchmarkRun(b *testing.B) {
-	var up frames
-	sc, err := scenario.Find("bulk_write")
-	if err != nil {
-		b.Fatal(err)
-	}
-	if _, err := sc.Run(scenario.Options{Packets: 1_000_000, Payload: 256}, &up); err != nil {
-		b.Fatal(err)
-	}
-	down := &frames{}
-	for i := range up.list {
-		f := up.list[i]
-		if i%1000 == 7 {
-			continue
-		}
-		f.Time += 350_000_000 + int64(i%7)*300
-		down.list = append(down.list, f)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := correlate.Run(context.Background(), 2, opener(&up, down), correlate.DefaultConfig()); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(up.list)+len(down.list)), "ns/packet")
-}
