@@ -133,6 +133,9 @@ func (l *lined) checkDelays(t *testing.T) {
 			if q == 0 {
 				got = h.DelayMin
 			}
+			if q == 1 && l.res.ByTime > 0 {
+				continue // it may be that of another packet
+			}
 			if d := got - want; d > h.DelayError+want/16+2 || -d > h.DelayError+want/16+2 {
 				t.Errorf("hop %d to %d: quantile %g is %d ± %d, true is %d", h.Up, h.Down, q, got, h.DelayError, want)
 			}

@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -42,12 +43,17 @@ func (m *matcher) layOut() {
 func (m *matcher) bounds() {
 	const slack = 50_000 // ns, beyond what was seen
 	p := m.plan
+	m.fastest = make([]int64, m.n*m.n)
+	for i := range m.fastest {
+		m.fastest[i] = unknownDelay
+	}
 	for pair, e := range p.estimates {
 		if !p.aligned[pair[0]] || !p.aligned[pair[1]] {
 			continue
 		}
 		bound := max(p.clockError(pair[0], pair[1]), 0)
 		for _, w := range e.ways {
+			m.fast(pair[0], pair[1], w)
 			for _, c := range slices.Concat(w.points, w.far) {
 				d := abs(p.clocks[pair[1]].of(c.at+c.diff) - p.clocks[pair[0]].of(c.at))
 				if d < int64(time.Second) { // or it is another packet
@@ -62,5 +68,31 @@ func (m *matcher) bounds() {
 	for t := range p.taps {
 		m.begin = append(m.begin, p.clocks[t].of(p.taps[t].first))
 		m.end = append(m.end, p.clocks[t].of(p.taps[t].last))
+	}
+}
+
+// unknownDelay is less than any delay.
+const unknownDelay = math.MinInt64 / 2
+
+// fast notes how long the fastest samples took between two taps, those aside
+// that are far from the others.
+func (m *matcher) fast(a, b int, w *way) {
+	least := int64(math.MaxInt64)
+	for _, c := range w.points {
+		d := m.plan.clocks[b].of(c.at+c.diff) - m.plan.clocks[a].of(c.at)
+		if w.up < 0 {
+			d = -d
+		}
+		least = min(least, d)
+	}
+	if w.up == 0 || len(w.points) < minForDrift {
+		return
+	}
+	at := &m.fastest[a*m.n+b]
+	if w.up < 0 {
+		at = &m.fastest[b*m.n+a]
+	}
+	if *at == unknownDelay || least < *at {
+		*at = least
 	}
 }

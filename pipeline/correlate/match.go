@@ -16,6 +16,8 @@ const (
 	// longest is how long a packet may take at least, whatever the samples say, in
 	// ns: those that are sent again meanwhile are no samples.
 	longest = int64(10 * time.Millisecond)
+	// nearFastest is how much faster than the fastest sample a packet may be, in ns.
+	nearFastest = 20_000
 	// maxAlike bounds how many packets of one flow and PSN a new one is compared
 	// with, the last ones. Where PSNs and IP IDs tell packets apart there are one
 	// or two; CNPs all have PSN 0, and a QP gets one every 4 µs at most.
@@ -80,8 +82,9 @@ type matcher struct {
 	hopAt   [][]int // by path and position: index into hops of the one behind it
 	edges   []edge  // of hops
 	flows   []flowState
-	margin  int64 // how long packets take at most, as far as the samples show
-	early   int64 // how much before it left a packet may seem to arrive
+	margin  int64   // how long packets take at most, as far as the samples show
+	early   int64   // how much before it left a packet may seem to arrive
+	fastest []int64 // from tap to tap, in the samples
 	begin   []int64
 	end     []int64
 	now     int64
@@ -174,7 +177,7 @@ func (m *matcher) bucket(flow, psn uint32) *int32 {
 func (m *matcher) find(tap, spot int, s *sight, f *planFlow) (found, twin int32, same bool) {
 	found, twin = -1, -1
 	bit := uint16(1) << tap
-	bestGap, bestNear := int64(0), false
+	bestGap, bestRank := int64(0), 0
 	before := uint16(0) // the tap before this one on the path
 	if spot > 0 {
 		before = 1 << m.plan.paths[f.path].Taps[spot-1]
@@ -202,18 +205,19 @@ func (m *matcher) find(tap, spot int, s *sight, f *planFlow) (found, twin int32,
 			m.resent(i, spot, s, f)
 			continue
 		}
-		gap, fits := m.fits(i, spot, s, f)
-		if !fits {
+		gap, rank := m.fits(i, tap, spot, s, f)
+		if rank == 0 {
 			m.resent(i, spot, s, f)
 			continue
 		}
 		if found >= 0 {
 			m.entry(found).alike, e.alike = true, true
 		}
-		// What the tap before has not seen yet hardly comes by here.
-		near := e.seen&before != 0
-		if found < 0 || near && !bestNear || near == bestNear && gap < bestGap {
-			found, bestGap, bestNear = i, gap, near
+		if e.seen&before != 0 { // what the tap before has not seen yet hardly comes by here
+			rank += 2
+		}
+		if rank > bestRank || rank == bestRank && gap < bestGap {
+			found, bestGap, bestRank = i, gap, rank
 		}
 	}
 	return found, twin, same
@@ -235,23 +239,28 @@ func (m *matcher) isCopy(i int32, tap int, s *sight, f *planFlow) bool {
 	return f.doubled>>tap&1 != 0 && after <= int64(keepOthers)
 }
 
-// fits says whether a sighting may be of an entry by its time, and how far it
-// is from the entry's nearest sighting.
-func (m *matcher) fits(i int32, spot int, s *sight, f *planFlow) (gap int64, ok bool) {
+// fits says whether a sighting may be of an entry by its time: not at all (0),
+// only if it was faster than any sample (1), or well (2); and how far it is from
+// the entry's nearest sighting.
+func (m *matcher) fits(i int32, tap, spot int, s *sight, f *planFlow) (gap int64, rank int) {
 	e := m.entry(i)
 	early := m.early // packets may seem to arrive before they left
 	if !m.plan.paths[f.path].Sureness.Sure() {
 		early = max(early, m.margin)
 	}
-	gap = -1
+	gap, rank = -1, 2
 	for rest := e.seen; rest != 0; rest &= rest - 1 {
 		t := bits.TrailingZeros16(rest)
 		d := s.time - m.sight(i, t).time
+		least := m.fastest[t*m.n+tap]
 		if int(m.spots[f.path][t]) > spot {
-			d = -d
+			d, least = -d, m.fastest[tap*m.n+t]
 		}
 		if !f.ipid && (d < -early || d > max(m.margin, longest)) {
-			return 0, false
+			return 0, 0
+		}
+		if d < least-nearFastest {
+			rank = 1
 		}
 		if d < 0 {
 			d = -d
@@ -260,7 +269,7 @@ func (m *matcher) fits(i int32, spot int, s *sight, f *planFlow) (gap int64, ok 
 			gap = d
 		}
 	}
-	return gap, true
+	return gap, rank
 }
 
 // resent notes that a PSN is sent again whose packet did not come further than

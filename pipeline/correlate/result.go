@@ -159,13 +159,16 @@ type Counts struct {
 	Reordered  uint64 // arrived behind one that left later
 	// Outside are packets that one tap had while the other was not capturing, or
 	// might not have been yet or any more.
-	Outside     uint64
-	Marked      uint64 // CE only downstream
-	Unmarked    uint64 // CE only upstream
-	DSCP        Change
-	Priority    Change
-	Corrupted   uint64 // ICRC good upstream, bad downstream
-	CorruptUp   uint64 // bad at both
+	Outside   uint64
+	Marked    uint64 // CE only downstream
+	Unmarked  uint64 // CE only upstream
+	DSCP      Change
+	Priority  Change
+	Corrupted uint64 // ICRC good upstream, bad downstream
+	CorruptUp uint64 // bad at both
+	// TTL counts packets by how much less it was downstream. This, DSCP, Priority
+	// and marks leave packets out that nothing but the time tells from others, see
+	// Result.ByTime.
 	TTL         [4]uint64
 	TTLOdd      uint64 // it went down by 4 or more, or up
 	Delay       sketch.Histogram

@@ -354,3 +354,17 @@ func TestStall(t *testing.T) {
 		})
 	}
 }
+
+// TestLongWay: many packets of one kind are on their way at once, over ten
+// milliseconds, and are told apart without IP IDs.
+func TestLongWay(t *testing.T) {
+	spec := work(scenario.Network{IPv6: true}, losses()...)
+	spec.Network.LatencyB = 10 * time.Millisecond
+	for i := range spec.Sessions {
+		spec.Sessions[i].Requester.AckTimeout = 13 // 33 ms
+	}
+	l := look(t, spec, apart, nil, correlate.DefaultConfig(), scenario.AtA, scenario.AtTap, scenario.AtB)
+	l.checkHops(t)
+	l.checkClocks(t)
+	l.checkDelays(t)
+}
