@@ -211,3 +211,27 @@ func TestHostClocks(t *testing.T) {
 		}
 	}
 }
+
+// TestFormats: one run as two hosts saw it, in many formats and lengths of what
+// was kept. Each packet is found again, and the clocks are as far apart as the
+// captures' README says, about 0.35 s.
+func TestFormats(t *testing.T) {
+	capturetest.NeedShared(t)
+	peer := find(t, "formats_write_peer")
+	for _, name := range []string{"full", "full_ns", "sll", "sll2", "snap60", "snap96", "snap128", "bpf4791", "usec"} {
+		r := correlateFiles(t, correlate.DefaultConfig(), find(t, "formats_write_"+name), peer)
+		var matched, other uint64
+		for i := range r.Hops {
+			h := &r.Hops[i]
+			matched += h.Matched
+			other += h.Lost.Network() + h.Lost.Answered + h.Appeared + h.Outside + h.Duplicated + h.Reordered + h.Negative
+		}
+		if matched != r.Taps[1].RoCE || matched != r.Taps[0].RoCE || other > 0 {
+			t.Errorf("%s: %d of %d and %d packets matched, of %d something is said", name, matched, r.Taps[0].RoCE, r.Taps[1].RoCE, other)
+		}
+		c := r.Clocks[0]
+		if seconds := float64(c.Offset) / 1e9; name != "usec" && (seconds < -0.4 || seconds > -0.3) || c.Method != correlate.TwoWay {
+			t.Errorf("%s: clocks %+v", name, c)
+		}
+	}
+}
