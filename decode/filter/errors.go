@@ -1,0 +1,55 @@
+package filter
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Error says what is wrong with a filter, and where.
+type Error struct {
+	Expr string // the filter
+	Off  int    // byte in Expr
+	Len  int    // bytes from there on, 0 for a place between two
+	Msg  string
+}
+
+// maxShown is how much of a filter is shown before and behind what is wrong
+// with it.
+const maxShown = 60
+
+// Error is the message, and below it the filter with carets under what it is
+// about.
+func (e *Error) Error() string {
+	start, end := e.Off, min(e.Off+max(e.Len, 1), len(e.Expr))
+	from, to := max(0, start-maxShown), min(len(e.Expr), max(end, start)+maxShown)
+	for from > 0 && !utf8.RuneStart(e.Expr[from]) {
+		from--
+	}
+	for to < len(e.Expr) && !utf8.RuneStart(e.Expr[to]) {
+		to++
+	}
+	oneLine := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r < ' ' || r == 0x7f || r == utf8.RuneError {
+				return '.'
+			}
+			return r
+		}, s)
+	}
+	before, marked := oneLine(e.Expr[from:start]), oneLine(e.Expr[start:max(start, end)])
+	text := before + marked + oneLine(e.Expr[max(start, end):to])
+	if from > 0 {
+		text, before = "..."+text, "..."+before
+	}
+	if to < len(e.Expr) {
+		text += "..."
+	}
+	return fmt.Sprintf("%s\n  %s\n  %s%s", e.Msg, text, strings.Repeat(" ", utf8.RuneCountInString(before)),
+		strings.Repeat("^", max(1, utf8.RuneCountInString(marked))))
+}
+
+// span is a part of the filter.
+type span struct{ off, end int }
+
+func (s span) to(e span) span { return span{s.off, e.end} }
