@@ -55,7 +55,7 @@ func (t FieldType) String() string {
 
 // digits is how many hexadecimal digits a number of the type has.
 func (t FieldType) digits() int {
-	return [...]int{TypeUint8: 2, TypeUint16: 4, TypeUint24: 6, TypeUint32: 8, TypeUint64: 16}[t]
+	return [TypeDuration + 1]int{TypeUint8: 2, TypeUint16: 4, TypeUint24: 6, TypeUint32: 8, TypeUint64: 16}[t]
 }
 
 // FieldBase is how a field's number is written.

@@ -1,5 +1,7 @@
 package decode
 
+import "math/bits"
+
 // Proto is a name that a display filter takes for a header or a group of
 // them: Wireshark's short names, and names of ours for the kinds of RoCE.
 type Proto struct {
@@ -12,6 +14,8 @@ type Proto struct {
 	// joined says that headers one behind the other are one of it: InfiniBand's,
 	// and the labels of MPLS.
 	joined bool
+	// note says that it stands for what is known of the packet's session.
+	note bool
 	// rest says that it goes on to the end of what the headers leave, as
 	// Wireshark has it for some protocols and not for others.
 	rest bool
@@ -21,7 +25,7 @@ type Proto struct {
 var protos = makeProtos()
 
 func makeProtos() map[string]*Proto {
-	all := map[string]*Proto{"frame": {Name: "frame"}}
+	all := map[string]*Proto{"frame": {Name: "frame"}, noteHeader.proto: {Name: noteHeader.proto, Ours: true, note: true}}
 	for _, h := range headers {
 		p := all[h.proto]
 		if p == nil {
@@ -51,6 +55,10 @@ func ownName(name string) bool { return len(name) > 9 && name[:9] == "rocelens."
 // ProtoByName finds a protocol, or nil.
 func ProtoByName(name string) *Proto { return protos[name] }
 
+// OfNote says that the protocol is there where Extra.Note is: it takes the whole
+// capture to know it.
+func (pr *Proto) OfNote() bool { return pr.note }
+
 // ProtoNames are the names of all protocols, in no order.
 func ProtoNames() []string {
 	names := make([]string, 0, len(protos))
@@ -64,6 +72,12 @@ func ProtoNames() []string {
 // ord, which may be nil, only those are that it says yes to: it is told which
 // of how many a header is, from 1.
 func (pr *Proto) Append(dst []Value, x *Extra, p *Packet, ord func(n, of int) bool) []Value {
+	if pr.note {
+		if x.Note != nil && (ord == nil || ord(1, 1)) {
+			dst = append(dst, Value{})
+		}
+		return dst
+	}
 	if pr.layers == 0 { // the frame
 		if ord == nil || ord(1, 1) {
 			dst = append(dst, Value{Bytes: p.Data, Len: uint32(len(p.Data))})
@@ -187,4 +201,21 @@ func (pr *Proto) ordinal(layers []Layer) (n int) {
 // Plain says that the packet's own fields say all that its headers do: it is
 // in no tunnel, so that there is no second header of a kind but tags, and no
 // header was cut, a part of which the field table would show.
-func (p *Packet) Plain() bool { return p.depth == 0 && p.cut.Len == 0 }
+func (p *Packet) Plain() bool { return p.depth == 0 && p.cut.Kind == LayerNone }
+
+// Max is the largest number that the field can have where it is a part of its
+// bytes; for others it is that of its type.
+func (f *Field) Max() uint64 {
+	most := uint64(0)
+	for _, pl := range f.places {
+		switch {
+		case pl.mask != 0:
+			most |= pl.mask >> bits.TrailingZeros64(pl.mask)
+		case f.Type == TypeBool:
+			most |= 1
+		default:
+			most |= ^uint64(0) >> max(0, 64-4*f.Type.digits())
+		}
+	}
+	return most
+}

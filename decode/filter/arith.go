@@ -39,8 +39,11 @@ func (c *compiler) binary(n *node, k kind) operand {
 	switch leftLiteral, rightLiteral := c.literal(left), c.literal(right); {
 	case leftLiteral && rightLiteral:
 		l = c.operand(left, k, nil)
-		if scales {
+		switch {
+		case scales:
 			k = kindNumber
+		case k == kindTime:
+			k = kindDuration
 		}
 		r = c.operand(right, k, nil)
 	case leftLiteral:

@@ -14,14 +14,14 @@ type Error struct {
 	Msg  string
 }
 
-// maxShown is how much of a filter is shown before and behind what is wrong
-// with it.
+// maxShown is how much of a filter is shown of what is wrong with it, and before
+// and behind that.
 const maxShown = 60
 
 // Error is the message, and below it the filter with carets under what it is
 // about.
 func (e *Error) Error() string {
-	start, end := e.Off, min(e.Off+max(e.Len, 1), len(e.Expr))
+	start, end := e.Off, min(e.Off+min(max(e.Len, 1), maxShown), len(e.Expr))
 	from, to := max(0, start-maxShown), min(len(e.Expr), max(end, start)+maxShown)
 	for from > 0 && !utf8.RuneStart(e.Expr[from]) {
 		from--

@@ -254,13 +254,13 @@ func extreme(sign int) function {
 			if len(m.vals) == base {
 				return
 			}
-			best := m.vals[base]
+			best := base
 			for i := base + 1; i < len(m.vals); i++ {
-				if sign*compare(&m.vals[i], &best) > 0 {
-					best = m.vals[i]
+				if sign*compare(&m.vals[i], &m.vals[best]) > 0 {
+					best = i
 				}
 			}
-			m.vals = append(m.vals[:base], best)
+			m.vals = append(m.vals[:base], m.vals[best])
 		}}
 	}
 }

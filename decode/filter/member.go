@@ -77,19 +77,22 @@ func (c *compiler) end(l operand, e *node) operand {
 
 // between says whether a value is between any value of lo and any of hi.
 func between(compare func(a, b *value) int, lo, hi operand) func(m *machine, v *value) bool {
-	beyond := func(m *machine, o operand, v value, sign int) bool {
+	beyond := func(m *machine, o operand, at, sign int) bool {
 		base := len(m.vals)
 		o.load(m)
 		found := false
 		for i := base; i < len(m.vals) && !found; i++ {
-			found = sign*compare(&v, &m.vals[i]) >= 0
+			found = sign*compare(&m.vals[at], &m.vals[i]) >= 0
 		}
 		m.vals = m.vals[:base]
 		return found
 	}
 	return func(m *machine, v *value) bool {
-		x := *v // loading may move the values
-		return beyond(m, lo, x, 1) && beyond(m, hi, x, -1)
+		at := len(m.vals)
+		m.vals = append(m.vals, *v) // loading may move the others
+		is := beyond(m, lo, at, 1) && beyond(m, hi, at, -1)
+		m.vals = m.vals[:at]
+		return is
 	}
 }
 

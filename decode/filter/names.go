@@ -24,13 +24,7 @@ func namesOf(f *decode.Field) []valueName {
 		return nil
 	}
 	var names []valueName
-	last := uint64(maxNamed)
-	if w := width(f); w > 0 {
-		last = min(last, most(f))
-	}
-	if f.Type == decode.TypeBool {
-		last = 1
-	}
+	last := min(f.Max(), maxNamed)
 	opcode := f == opcodeField
 	for v := uint64(0); v <= last; v++ {
 		name := nameOf(f, v)
@@ -79,10 +73,7 @@ type nameTable struct {
 
 func newNameTable(f *decode.Field) *nameTable {
 	t := &nameTable{field: f, names: map[uint64][]byte{}}
-	last := uint64(255)
-	if f.Type == decode.TypeBool {
-		last = 1
-	}
+	last := min(f.Max(), 255)
 	for v := uint64(0); v <= last; v++ {
 		if name := nameOf(f, v); name != "" {
 			t.names[v] = []byte(name)

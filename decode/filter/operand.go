@@ -92,7 +92,7 @@ func (c *compiler) literal(n *node) bool {
 func (c *compiler) noField(n *node) {
 	name := strings.TrimPrefix(n.text, ".")
 	switch near := nearestName(name); {
-	case n.kind != nodeWord:
+	case n.kind != nodeWord || isDigit(n.text[0]):
 		c.failAt(n, "a field is needed here, or a protocol: a filter compares what packets have")
 	case strings.Contains(name, "-") && c.isField(name[:strings.Index(name, "-")]):
 		c.failAt(n, "a minus needs a blank ahead of it: it is part of names and addresses")
@@ -133,6 +133,9 @@ func (c *compiler) operand(n *node, k kind, field *decode.Field) operand {
 	case nodeWord:
 		if c.literal(n) {
 			return c.constant(n, k, field)
+		}
+		if f, _ := c.lookUp(n); f == nil && k == kindString {
+			c.failAt(n, "%s is a protocol: put quotes around text", n.text)
 		}
 		return c.named(n)
 	case nodeNegate:
@@ -212,8 +215,22 @@ func (c *compiler) field(f *decode.Field, ord ordinals) operand {
 		return textOf(c.values(f, ord), f)
 	}
 	o := c.values(f, ord)
-	if ord == nil {
-		o.flat, o.flat6 = flats[f.Name], flats6[f.Name]
+	if ord != nil {
+		return o
+	}
+	o.flat, o.flat6 = flats[f.Name], flats6[f.Name]
+	if o.flat != nil && !o.kind.hasBytes() {
+		ask := o.load
+		o.load = func(m *machine) {
+			switch a, b, n := o.flat(m.p); n {
+			case askTable:
+				ask(m)
+			case 1:
+				m.vals = append(m.vals, value{num: a})
+			case 2:
+				m.vals = append(m.vals, value{num: a}, value{num: b})
+			}
+		}
 	}
 	return o
 }
@@ -243,6 +260,7 @@ func (c *compiler) values(f *decode.Field, ord ordinals) operand {
 
 // protocol is a protocol's bytes.
 func (c *compiler) protocol(p *decode.Proto, ord ordinals) operand {
+	c.needs.notes = c.needs.notes || p.OfNote()
 	find := func(m *machine) {
 		m.table()
 		m.found = p.Append(m.found[:0], m.x, m.p, ord)

@@ -40,7 +40,7 @@ func (c *compiler) contains(n *node) test {
 		want := r.constant.b
 		return judge(l, all, func(_ *machine, v *value) bool { return bytes.Contains(v.b, want) })
 	}
-	r := c.operand(right, kindBytes, nil)
+	r := c.operand(right, l.searchKind(), nil)
 	if !r.kind.hasBytes() {
 		c.failAt(right, "contains needs text or bytes behind it, and this is %s", r.kind)
 	}
@@ -76,9 +76,21 @@ func (c *compiler) matches(n *node) test {
 		c.failAt(right, "%s", explain(err))
 	}
 	return judge(l, quantified(n, false), func(m *machine, v *value) bool {
+		if isASCII(v.b) { // the faster way to the same
+			return re.Match(v.b)
+		}
 		m.chars = latin1{v.b}
 		return re.MatchReader(&m.chars)
 	})
+}
+
+func isASCII(b []byte) bool {
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // explain says what is wrong with a regular expression.
