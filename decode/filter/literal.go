@@ -44,7 +44,7 @@ func readLiteral(k kind, field *decode.Field, n *node, loc *time.Location) (l li
 					l.v.num = 1
 				}
 				if k == kindNumber && field != nil && width(field) > 0 && l.v.num > most(field) {
-					return l, fmt.Errorf("%s is more than %s can be: it has %d bytes, at most %d", word, field.Name, width(field), most(field))
+					return l, fmt.Errorf("%s is more than %s can be, at most %d", word, field.Name, most(field))
 				}
 				return l, nil
 			}
