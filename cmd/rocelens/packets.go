@@ -26,6 +26,7 @@ type packetsOptions struct {
 	fieldOpts []string
 	write     string
 	count     uint64
+	filter    displayFilter
 	frames    string
 	from, to  string
 	rocePorts []uint16
@@ -48,6 +49,9 @@ the first one, source → destination, protocol, length on the wire, and what it
 header, fields with the values of those that -e names ("rocelens fields" lists them),
 json and jsonl with all of them, hex for the list with each packet's bytes.
 
+-Y shows only packets that match a display filter in Wireshark's language: a field or
+protocol that must be there, comparisons, and, or, not. docs/filters.md describes it.
+
 -E sets how -T fields writes: header=y|n, separator=CHARACTER (/t a tab, /s a space),
 occurrence=a|f|l (all values of a field in a packet, the first, the last),
 aggregator=CHARACTER (between several values), quote=d|s|n, bom=y|n.
@@ -59,8 +63,8 @@ which they are named. With -w they are not listed, but written to a pcapng file 
 that the captures say of them.
 
 --sessions shows what a packet is in its session: whether it was sent again, and why; the
-fields of it (rocelens.session, rocelens.cause and so on) do the same for -T fields. It
-takes the whole capture to know that: it is read twice, standard input by way of a
+fields of it (rocelens.session, rocelens.cause and so on) do the same for -T fields and
+-Y. It takes the whole capture to know that: it is read twice, standard input by way of a
 temporary file. All packets are looked at, whichever are shown.
 
 TIME is one of
@@ -73,6 +77,8 @@ Packets at exactly the limits are in.`,
 		Example: `  rocelens packets capture.pcapng | less -S
   rocelens packets --frames 1200-1250 -x capture.pcapng
   rocelens packets -V -c 1 capture.pcapng
+  rocelens packets -Y 'infiniband.bth.destqp == 0x8c && infiniband.aeth' capture.pcapng
+  rocelens packets -Y 'rocelens.retransmission && rocelens.cause == "timeout"' capture.pcapng
   rocelens packets -T fields -e frame.number -e infiniband.bth.psn -E header=y capture.pcapng
   rocelens packets -T fields -e frame.number -e rocelens.cause -e rocelens.place capture.pcapng
   rocelens packets --from 14:03 --to 14:04 host-a.pcap.zst host-b.pcap.zst
@@ -85,8 +91,11 @@ Packets at exactly the limits are in.`,
 			if cmd.Flags().Changed("count") && o.count == 0 {
 				return errors.New("-c 0 asks for no packet: use 1 or more, or leave it out for all")
 			}
+			if err := o.filter.compile(); err != nil {
+				return err
+			}
 			if cmd.Flags().Changed("max-memory") && !o.needsNotes() {
-				return errors.New("--max-memory is for sessions: it goes with --sessions, or with a field of them")
+				return errors.New("--max-memory is for sessions: it goes with --sessions, or with a field of them in -e or -Y")
 			}
 			if err := o.checkWrite(cmd.Flags()); err != nil {
 				return err
@@ -102,6 +111,7 @@ Packets at exactly the limits are in.`,
 	f.StringArrayVarP(&o.fieldOpts, "field-option", "E", nil, "set `NAME=VALUE` for -T fields (repeated)")
 	f.StringVarP(&o.write, "write", "w", "", "write the packets to `FILE`, - for standard output, as pcapng instead of listing them")
 	f.VarP((*packetCount)(&o.count), "count", "c", "stop after `N` packets were listed or written")
+	o.filter.add(cmd, "list only packets that match `EXPR`, a display filter in Wireshark's language")
 	f.StringVar(&o.frames, "frames", "", "list only the frames with these numbers: `RANGES` as in 10-20,35 or 2:10-20")
 	f.StringVar(&o.from, "from", "", "list only packets from `TIME` on")
 	f.StringVar(&o.to, "to", "", "list only packets up to `TIME`")
@@ -149,11 +159,12 @@ func (o *packetsOptions) run(ctx context.Context) error {
 			return err
 		}
 	}
+	k := picker{sel: sel, filter: o.filter.f, src: src, dec: decode.New(decode.Config{RoCEPorts: o.rocePorts}), notes: notes}
 	if o.write != "" {
-		return o.writeTo(ctx, src, sel)
+		return o.writeTo(ctx, src, k)
 	}
 	out := newWriter(sel.inputs > 1)
-	p := &printer{sel: sel, src: src, dec: decode.New(decode.Config{RoCEPorts: o.rocePorts}), out: out, notes: notes, icrc: true, limit: o.count}
+	p := &printer{picker: k, out: out, icrc: true, limit: o.count}
 	if fields, ok := out.(*packets.Fields); ok {
 		p.icrc = fields.NeedICRC()
 	}
@@ -171,11 +182,7 @@ func (o *packetsOptions) run(ctx context.Context) error {
 		return err
 	}
 	if p.listed == 0 && p.seen > 0 {
-		const layout = "2006-01-02 15:04:05.000000"
-		at := func(t int64) string { return time.Unix(0, t).In(sel.loc).Format(layout) }
-		zone := time.Unix(0, p.extra.First).In(sel.loc).Format("MST")
-		fmt.Fprintf(o.err, "rocelens: none of the %d packets was selected; they are from %s to %s %s\n",
-			p.seen, at(p.extra.First), at(p.extra.Previous), zone)
+		fmt.Fprintln(o.err, "rocelens: "+p.none())
 	}
 	return complain(o.err, inputs)
 }

@@ -125,7 +125,7 @@ func lastTime(ctx context.Context, in *twice) (int64, error) {
 
 // needsNotes says whether it is asked for what packets are in their sessions.
 func (o *packetsOptions) needsNotes() bool {
-	return o.sessions || slices.ContainsFunc(o.fields, func(name string) bool {
+	return o.sessions || o.filter.f != nil && o.filter.f.NeedNotes() || slices.ContainsFunc(o.fields, func(name string) bool {
 		f := decode.FieldByName(name)
 		return f != nil && f.OfNote
 	})

@@ -36,7 +36,7 @@ func (o *packetsOptions) checkWrite(flags *pflag.FlagSet) error {
 
 // writeTo writes the selected packets to a pcapng file. What could be read of a
 // damaged input is written; after any other error no file is left.
-func (o *packetsOptions) writeTo(ctx context.Context, src capture.Source, sel selection) error {
+func (o *packetsOptions) writeTo(ctx context.Context, src capture.Source, k picker) error {
 	path := o.write
 	if path == stdoutPath {
 		path = ""
@@ -45,7 +45,7 @@ func (o *packetsOptions) writeTo(ctx context.Context, src capture.Source, sel se
 	if err != nil {
 		return err
 	}
-	w := &packetWriter{sel: sel, limit: o.count, w: capture.NewWriter(out, capture.WriterConfig{
+	w := &packetWriter{picker: k, limit: o.count, w: capture.NewWriter(out, capture.WriterConfig{
 		Application: "rocelens " + toolVersion(),
 		Inputs:      src.Inputs,
 	})}
@@ -81,28 +81,24 @@ func (o *packetsOptions) writeTo(ctx context.Context, src capture.Source, sel se
 	return end
 }
 
-// packetWriter writes the selected packets of batch after batch.
+// packetWriter writes the picked packets of batch after batch.
 type packetWriter struct {
-	sel     selection
+	picker
 	w       *capture.Writer
 	limit   uint64 // 0 for none
-	seen    uint64
 	written uint64
 }
 
 func (w *packetWriter) batch(b *capture.Batch) error {
-	if w.seen == 0 {
-		if err := w.sel.start(b.Frames[0].Time); err != nil {
-			return err
-		}
+	if err := w.pick(b); err != nil {
+		return err
 	}
 	for i := range b.Frames {
 		f := &b.Frames[i]
-		w.seen++
 		if w.sel.frames.past(f, w.sel.inputs) {
 			return errEnough
 		}
-		if !w.sel.has(f) {
+		if !w.picked[i] {
 			continue
 		}
 		if err := w.w.WriteFrame(f); err != nil {

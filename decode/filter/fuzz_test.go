@@ -161,7 +161,9 @@ func (m *maker) address() string {
 	return m.of("10.10.0.1", "10.10.0.2", "0.0.0.0", "255.255.255.255", "192.168.1.1")
 }
 
-func (m *maker) address6() string { return m.of("fd00:10::1", "fd00:10::2", "fe80::1", "::", "ff02::1") }
+func (m *maker) address6() string {
+	return m.of("fd00:10::1", "fd00:10::2", "fe80::1", "::", "ff02::1")
+}
 
 func (m *maker) text() string {
 	return m.of(`"eth"`, `"udp"`, `"RoCEv2"`, `"10.10.0.1"`, `r"\x"`, `"\x65"`, `"good"`, `""`)
