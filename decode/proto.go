@@ -200,8 +200,11 @@ func (pr *Proto) ordinal(layers []Layer) (n int) {
 
 // Plain says that the packet's own fields say all that its headers do: it is
 // in no tunnel, so that there is no second header of a kind but tags, and no
-// header was cut, a part of which the field table would show.
-func (p *Packet) Plain() bool { return p.depth == 0 && p.cut.Kind == LayerNone }
+// header was cut, a part of which the field table would show, or is wrong, so
+// that the table has none of it.
+func (p *Packet) Plain() bool {
+	return p.depth == 0 && p.cut.Kind == LayerNone && p.Flags&Malformed == 0
+}
 
 // Max is the largest number that the field can have where it is a part of its
 // bytes; for others it is that of its type.

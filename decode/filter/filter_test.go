@@ -214,8 +214,8 @@ func TestErrors(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s: %T", c.expr, err)
 		}
-		if !strings.Contains(e.Msg, c.msg) || c.msg != "" && c.expr[e.Off:e.Off+e.Len] != c.at {
-			t.Errorf("%s: at %q: %s", c.expr, c.expr[e.Off:e.Off+e.Len], e.Msg)
+		if !strings.Contains(strings.SplitN(err.Error(), "\n", 2)[0], c.msg) || c.msg != "" && c.expr[e.Off:e.Off+e.Len] != c.at {
+			t.Errorf("%s: at %q: %s", c.expr, c.expr[e.Off:e.Off+e.Len], err)
 		}
 		lines := strings.Split(err.Error(), "\n")
 		if len(lines) != 3 || strings.Index(lines[2], "^") != 2+e.Off || strings.Count(lines[2], "^") != max(1, e.Len) {

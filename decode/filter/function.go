@@ -186,7 +186,7 @@ var kindFields = map[kind]*decode.Field{
 // asName is the name of a field's value.
 func asName(c *compiler, n *node) operand {
 	o := c.argument(n)
-	if o.field == nil || namesOf(o.field) == nil {
+	if !hasNames(o.field) {
 		c.failAt(n.kids[0], "vals() takes a field whose values have names")
 	}
 	return nameOfValues(o)

@@ -316,12 +316,12 @@ func FuzzCompile(f *testing.F) {
 	for _, expr := range []string{`@ip.src == 0a`, `a xor b`, `rocelens.ack_latency > 1ms`, `${x}`, `ip.addr#[-1]`, `frame.time > "2020-01-01" - 5s`, `"\u0052"`} {
 		f.Add(expr)
 	}
-	s := newSubject(f)
+	ps := load(f, writeMixed(f))
 	f.Fuzz(func(t *testing.T, expr string) {
 		one, err := filter.Compile(expr, time.UTC)
 		if err != nil {
 			e := err.(*filter.Error) //nolint:errorlint // Compile says so
-			if e.Off < 0 || e.Len < 0 || e.Off+e.Len > len(expr) || e.Msg == "" || len(err.Error()) > 3000+len(expr) {
+			if e.Off < 0 || e.Len < 0 || e.Off+e.Len > len(expr) || e.Msg == "" || len(expr)%32 == 0 && len(err.Error()) > 3000+len(expr) {
 				t.Fatalf("%q: %d+%d: %s", expr, e.Off, e.Len, err)
 			}
 			return
@@ -333,9 +333,9 @@ func FuzzCompile(f *testing.F) {
 			}
 			return
 		}
-		for i := 0; i < len(s.frames); i += 37 {
-			s.dec.Decode(&s.frames[i], &s.p)
-			if x := &s.extra[i]; one.Match(&s.p, x) == other.Match(&s.p, x) {
+		for i := 11; i < len(ps.list); i += 97 {
+			p, x := &ps.list[i], &ps.extra[i]
+			if one.Match(p, x) == other.Match(p, x) {
 				t.Fatalf("%q and its negation select the same", expr)
 			}
 		}

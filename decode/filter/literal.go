@@ -259,8 +259,7 @@ func parseBytes(s string) ([]byte, error) {
 
 // numbersNamed are the numbers that a name stands for in a field.
 func numbersNamed(field *decode.Field, name string, k kind) ([]uint64, error) {
-	names := namesOf(field)
-	if names == nil {
+	if !hasNames(field) {
 		what := "it"
 		if field != nil {
 			what = field.Name
@@ -272,7 +271,7 @@ func numbersNamed(field *decode.Field, name string, k kind) ([]uint64, error) {
 	}
 	var numbers []uint64
 	best, distance := "", 1+len(name)/2
-	for _, nm := range names {
+	for _, nm := range namesOf(field) {
 		if strings.EqualFold(nm.name, name) {
 			numbers = append(numbers, nm.num)
 			continue

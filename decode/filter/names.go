@@ -17,12 +17,14 @@ type valueName struct {
 // durations and the like.
 const maxNamed = 1<<16 - 1
 
+// hasNames says whether values of the field have names.
+func hasNames(f *decode.Field) bool {
+	return f != nil && (f.Values != nil || f.Type == decode.TypeBool)
+}
+
 // namesOf are all names of the field's values: Wireshark's, and those of ours
-// that differ. It is nil where values have none.
+// that differ.
 func namesOf(f *decode.Field) []valueName {
-	if f == nil || f.Values == nil && f.Type != decode.TypeBool {
-		return nil
-	}
 	var names []valueName
 	last := min(f.Max(), maxNamed)
 	opcode := f == opcodeField

@@ -91,16 +91,19 @@ func (c *compiler) literal(n *node) bool {
 // noField says that a word is none of a field, and which was probably meant.
 func (c *compiler) noField(n *node) {
 	name := strings.TrimPrefix(n.text, ".")
-	switch near := nearestName(name); {
+	switch {
 	case n.kind != nodeWord || isDigit(n.text[0]):
 		c.failAt(n, "a field is needed here, or a protocol: a filter compares what packets have")
 	case strings.Contains(name, "-") && c.isField(name[:strings.Index(name, "-")]):
 		c.failAt(n, "a minus needs a blank ahead of it: it is part of names and addresses")
-	case near != "":
-		c.failAt(n, "there is no field or protocol %s: did you mean %s?", name, near)
-	default:
-		c.failAt(n, "there is no field or protocol %s (rocelens fields lists them)", name)
 	}
+	c.unknown(n, "there is no field or protocol "+name)
+}
+
+// unknown fails at a name that there is none of.
+func (c *compiler) unknown(n *node, msg string) {
+	c.err = &Error{Expr: c.expr, Off: n.off, Len: n.end - n.off, Msg: msg, unknown: strings.TrimPrefix(n.text, ".")}
+	panic(failed{})
 }
 
 func (c *compiler) isField(name string) bool {
@@ -174,9 +177,7 @@ func (c *compiler) readLiteral(n *node, k kind, field *decode.Field) literal {
 		return l
 	}
 	if n.kind == nodeWord && strings.Contains(n.text, ".") && isName(n.text) {
-		if near := nearestName(n.text); near != "" {
-			c.failAt(n, "there is no field %s: did you mean %s?", n.text, near)
-		}
+		c.unknown(n, err.Error()+"; there is no field "+n.text)
 	}
 	c.failAt(n, "%s", err)
 	return l

@@ -20,7 +20,7 @@ func (c *compiler) searchable(n *node, what string) operand {
 	switch {
 	case o.search != nil:
 		o.load = o.search
-	case (o.kind == kindNumber || o.kind == kindBool) && o.field != nil && namesOf(o.field) != nil:
+	case (o.kind == kindNumber || o.kind == kindBool) && hasNames(o.field):
 		return nameOfValues(o)
 	case o.kind == kindIPv4 || o.kind == kindIPv6 || !o.kind.hasBytes():
 		c.failAt(n, "%s looks into text and bytes, and this is %s: use string() around it", what, o.kind)
