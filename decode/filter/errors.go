@@ -13,9 +13,10 @@ type Error struct {
 	Len  int    // bytes from there on, 0 for a place between two
 	Msg  string
 
-	// unknown is a name that Msg says there is none of. A near one is looked for
-	// when the error is shown, since that takes longer than all else.
-	unknown string
+	// suggest ends the message with what was probably meant, where there may be
+	// something. It is called when the error is shown: looking for near names
+	// takes longer than all else.
+	suggest func() string
 }
 
 // maxShown is how much of a filter is shown of what is wrong with it, and before
@@ -49,19 +50,12 @@ func (e *Error) Error() string {
 	if to < len(e.Expr) {
 		text += "..."
 	}
-	return fmt.Sprintf("%s%s\n  %s\n  %s%s", e.Msg, e.suggestion(), text, strings.Repeat(" ", utf8.RuneCountInString(before)),
+	msg := e.Msg
+	if e.suggest != nil {
+		msg += e.suggest()
+	}
+	return fmt.Sprintf("%s\n  %s\n  %s%s", msg, text, strings.Repeat(" ", utf8.RuneCountInString(before)),
 		strings.Repeat("^", max(1, utf8.RuneCountInString(marked))))
-}
-
-// suggestion is which name was probably meant.
-func (e *Error) suggestion() string {
-	if e.unknown == "" {
-		return ""
-	}
-	if near := nearestName(e.unknown); near != "" {
-		return ": did you mean " + near + "?"
-	}
-	return " (rocelens fields lists them)"
 }
 
 // span is a part of the filter.

@@ -270,33 +270,44 @@ func numbersNamed(field *decode.Field, name string, k kind) ([]uint64, error) {
 		return nil, fmt.Errorf("%s is not %s, and the values of %s have no names", name, k, what)
 	}
 	var numbers []uint64
-	best, distance := "", 1+len(name)/2
 	for _, nm := range namesOf(field) {
 		if strings.EqualFold(nm.name, name) {
 			numbers = append(numbers, nm.num)
-			continue
 		}
-		if d := nearness(name, nm.name); d < distance {
+	}
+	if numbers == nil {
+		return nil, &noNameError{field, name}
+	}
+	return numbers, nil
+}
+
+// noNameError says that a value of a field has no such name.
+type noNameError struct {
+	field *decode.Field
+	name  string
+}
+
+func (e *noNameError) Error() string {
+	return fmt.Sprintf("%q is no name of a value of %s", e.name, e.field.Name)
+}
+
+// suggest is the name that was probably meant.
+func (e *noNameError) suggest() string {
+	if len(e.name) > maxNameLen {
+		return ""
+	}
+	best, distance := "", 1+len(e.name)/2
+	for _, nm := range namesOf(e.field) {
+		if d := decode.EditDistance(strings.ToLower(e.name), strings.ToLower(nm.name)); d < distance {
 			best, distance = nm.name, d
 		}
 	}
-	if numbers != nil {
-		return numbers, nil
+	if best == "" {
+		return ""
 	}
-	err := fmt.Sprintf("%q is no name of a value of %s", name, field.Name)
-	if best != "" {
-		err += fmt.Sprintf(": did you mean %q?", best)
-	}
-	return nil, errors.New(err)
+	return fmt.Sprintf(": did you mean %q?", best)
 }
 
 // maxNameLen is how long a name may be for a near one to be looked for: it takes
 // time that grows with both.
 const maxNameLen = 100
-
-func nearness(a, b string) int {
-	if len(a) > maxNameLen {
-		return maxNameLen
-	}
-	return decode.EditDistance(strings.ToLower(a), strings.ToLower(b))
-}

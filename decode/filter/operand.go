@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -102,7 +103,12 @@ func (c *compiler) noField(n *node) {
 
 // unknown fails at a name that there is none of.
 func (c *compiler) unknown(n *node, msg string) {
-	c.err = &Error{Expr: c.expr, Off: n.off, Len: n.end - n.off, Msg: msg, unknown: strings.TrimPrefix(n.text, ".")}
+	c.err = &Error{Expr: c.expr, Off: n.off, Len: n.end - n.off, Msg: msg, suggest: func() string {
+		if near := nearestName(strings.TrimPrefix(n.text, ".")); near != "" {
+			return ": did you mean " + near + "?"
+		}
+		return " (rocelens fields lists them)"
+	}}
 	panic(failed{})
 }
 
@@ -179,8 +185,11 @@ func (c *compiler) readLiteral(n *node, k kind, field *decode.Field) literal {
 	if n.kind == nodeWord && strings.Contains(n.text, ".") && isName(n.text) {
 		c.unknown(n, err.Error()+"; there is no field "+n.text)
 	}
-	c.failAt(n, "%s", err)
-	return l
+	c.err = &Error{Expr: c.expr, Off: n.off, Len: n.end - n.off, Msg: err.Error()}
+	if noName := (*noNameError)(nil); errors.As(err, &noName) {
+		c.err.suggest = noName.suggest
+	}
+	panic(failed{})
 }
 
 // isName says whether a word looks like a field's name.
