@@ -34,14 +34,6 @@ func (e *Error) Error() string {
 	for to < len(e.Expr) && !utf8.RuneStart(e.Expr[to]) {
 		to++
 	}
-	oneLine := func(s string) string {
-		return strings.Map(func(r rune) rune {
-			if r < ' ' || r == 0x7f || r == utf8.RuneError {
-				return '.'
-			}
-			return r
-		}, s)
-	}
 	before, marked := oneLine(e.Expr[from:start]), oneLine(e.Expr[start:max(start, end)])
 	text := before + marked + oneLine(e.Expr[max(start, end):to])
 	if from > 0 {
@@ -56,6 +48,24 @@ func (e *Error) Error() string {
 	}
 	return fmt.Sprintf("%s\n  %s\n  %s%s", msg, text, strings.Repeat(" ", utf8.RuneCountInString(before)),
 		strings.Repeat("^", max(1, utf8.RuneCountInString(marked))))
+}
+
+// clip is text of a filter as messages show it: not all of it where it is long,
+// and on one line.
+func clip(s string) string {
+	if len(s) > maxShown {
+		s = s[:maxShown] + "..."
+	}
+	return oneLine(s)
+}
+
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == utf8.RuneError {
+			return '.'
+		}
+		return r
+	}, s)
 }
 
 // span is a part of the filter.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/decode/filter"
@@ -239,7 +240,18 @@ func TestLimits(t *testing.T) {
 			t.Errorf("an error of %d bytes: %.80s", len(err.Error()), err)
 		}
 	}
-	long := "ip.src in {" + strings.Repeat("10.0.0.1,", 5000) + "10.10.0.1}"
+	long := strings.Repeat("\xff.x", 10000)
+	for _, expr := range []string{
+		long, "frame.len == " + long, "ip.src == " + long, "ipv6.src == 1::/" + strings.Repeat("9", 10000), "eth.src == " + long, "frame[0] == " + long,
+		"frame.time > \"" + long + "\"", "frame.time_delta > 1" + long, "infiniband.bth.opcode == \"" + long + "\"", "frame matches \"(" + long + "\"",
+		"ip " + long, "frame[" + long + "] == 00", long + "(ip) == 1", "infiniband.bth.opcode == " + strings.Repeat("9", 10000), "ip.src == \"" + long + "\"",
+		"frame.len == 1-" + long, "frame.time_delta > 1." + strings.Repeat("1", 10000), "frame.protocols == eth" + long + " ip",
+	} {
+		if _, err := filter.Compile(expr, time.UTC); err == nil || len(err.Error()) > 1000 || !utf8.ValidString(err.Error()) {
+			t.Errorf("%.40q: %.2000q", expr, err)
+		}
+	}
+	long = "ip.src in {" + strings.Repeat("10.0.0.1,", 5000) + "10.10.0.1}"
 	if s := load(t, writeMixed(t)).selected(compiled(t, long)); len(s) == 0 {
 		t.Error("a long set matches nothing")
 	}

@@ -35,7 +35,7 @@ func (c *compiler) call(n *node, k kind) operand {
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		c.failAt(n, "there is no function %s: there are %s", n.text, strings.Join(names, ", "))
+		c.failAt(n, "there is no function %s: there are %s", clip(n.text), strings.Join(names, ", "))
 	}
 	if len(n.kids) == 0 {
 		c.failAt(n, "%s() needs a field in its parentheses", n.text)

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rocelens/rocelens/decode"
 )
@@ -44,7 +43,7 @@ func readLiteral(k kind, field *decode.Field, n *node, loc *time.Location) (l li
 					l.v.num = 1
 				}
 				if k == kindNumber && field != nil && width(field) > 0 && l.v.num > most(field) {
-					return l, fmt.Errorf("%s is more than %s can be, at most %d", word, field.Name, most(field))
+					return l, fmt.Errorf("%s is more than %s can be, at most %d", clip(word), field.Name, most(field))
 				}
 				return l, nil
 			}
@@ -71,15 +70,15 @@ func readLiteral(k kind, field *decode.Field, n *node, loc *time.Location) (l li
 		l.v, err = parseTime(value, loc)
 	case kindIPv4, kindIPv6:
 		if n.kind != nodeWord {
-			return l, fmt.Errorf("an address has no quotes: write %s", value)
+			return l, fmt.Errorf("an address has no quotes: write %s", clip(value))
 		}
 		l.v, l.prefix, err = parseAddr(k, word)
 	case kindEther:
 		if n.kind != nodeWord {
-			return l, fmt.Errorf("an address has no quotes: write %s", value)
+			return l, fmt.Errorf("an address has no quotes: write %s", clip(value))
 		}
 		if l.v.b, err = parseBytes(word); err == nil && len(l.v.b) != 6 {
-			err = fmt.Errorf("a MAC address has 6 bytes, %s has %d", word, len(l.v.b))
+			err = fmt.Errorf("a MAC address has 6 bytes, %s has %d", clip(word), len(l.v.b))
 		}
 	case kindBytes:
 		if n.kind != nodeWord { // text, as it is encoded
@@ -110,12 +109,12 @@ func parseNumber(s string) (uint64, error) {
 		return v, nil
 	}
 	if errors.Is(err, strconv.ErrRange) {
-		return 0, fmt.Errorf("%s does not fit in 64 bits", s)
+		return 0, fmt.Errorf("%s does not fit in 64 bits", clip(s))
 	}
 	if a, b, ok := strings.Cut(s, "-"); ok && a != "" && b != "" {
-		return 0, fmt.Errorf("%s is no number: a range is %s..%s, and a minus needs a blank ahead of it", s, a, b)
+		return 0, fmt.Errorf("%s is no number: a range is %s..%s, and a minus needs a blank ahead of it", clip(s), clip(a), clip(b))
 	}
-	return 0, fmt.Errorf("%s is no number: write 10, 0xa, 012 or 0b1010", s)
+	return 0, fmt.Errorf("%s is no number: write 10, 0xa, 012 or 0b1010", clip(s))
 }
 
 // units are what may stand behind a duration. Without one it is seconds.
@@ -138,18 +137,18 @@ func parseDuration(s string) (v value, err error) {
 	whole, fraction, point := strings.Cut(text, ".")
 	n, err := strconv.ParseUint(whole, 10, 63)
 	if err != nil || point && fraction == "" || len(fraction) > 0 && strings.Trim(fraction, "0123456789") != "" {
-		return v, fmt.Errorf("%s is no duration: write seconds as in 0.001, or a unit: 1ms, 2.5us, 100ns, 1s", s)
+		return v, fmt.Errorf("%s is no duration: write seconds as in 0.001, or a unit: 1ms, 2.5us, 100ns, 1s", clip(s))
 	}
 	whole64, ok := multiply(value{num: n}, value{num: unit})
 	if !ok || whole64.num > 1<<62 {
-		return v, fmt.Errorf("%s is longer than a duration can be", s)
+		return v, fmt.Errorf("%s is longer than a duration can be", clip(s))
 	}
 	ns := whole64.num
 	for scale := unit; fraction != ""; fraction = fraction[1:] {
 		d := uint64(fraction[0] - '0')
 		if scale /= 10; scale == 0 {
 			if d != 0 {
-				return v, fmt.Errorf("%s is more exact than a nanosecond", s)
+				return v, fmt.Errorf("%s is more exact than a nanosecond", clip(s))
 			}
 			continue
 		}
@@ -196,7 +195,7 @@ func parseTime(s string, loc *time.Location) (value, error) {
 			return ok(t)
 		}
 	}
-	return value{}, fmt.Errorf("%q is no time: write \"2026-01-31 14:03:05.25\", \"2026-01-31T14:03:05Z\" or \"Jan 31, 2026 14:03:05\"", s)
+	return value{}, fmt.Errorf("%q is no time: write \"2026-01-31 14:03:05.25\", \"2026-01-31T14:03:05Z\" or \"Jan 31, 2026 14:03:05\"", clip(s))
 }
 
 // parseAddr reads an address, or a network with the length of its prefix.
@@ -205,9 +204,9 @@ func parseAddr(k kind, s string) (v value, prefix int, err error) {
 	a, err := netip.ParseAddr(text)
 	switch {
 	case err != nil || a.Zone() != "":
-		return v, 0, fmt.Errorf("%s is not %s; names of hosts are not looked up", s, k)
+		return v, 0, fmt.Errorf("%s is not %s; names of hosts are not looked up", clip(s), k)
 	case k == kindIPv4 && !a.Is4() || k == kindIPv6 && a.Is4():
-		return v, 0, fmt.Errorf("%s is not %s", s, k)
+		return v, 0, fmt.Errorf("%s is not %s", clip(s), k)
 	}
 	v.b = a.AsSlice()
 	v.num = uint64(be32(v.b))
@@ -216,7 +215,7 @@ func parseAddr(k kind, s string) (v value, prefix int, err error) {
 	}
 	n, err := strconv.ParseUint(length, 10, 8)
 	if err != nil || int(n) > 8*len(v.b) {
-		return v, 0, fmt.Errorf("/%s: the prefix of %s has up to %d bits", length, k, 8*len(v.b))
+		return v, 0, fmt.Errorf("/%s: the prefix of %s has up to %d bits", clip(length), k, 8*len(v.b))
 	}
 	return v, int(n), nil
 }
@@ -225,7 +224,7 @@ func parseAddr(k kind, s string) (v value, prefix int, err error) {
 // one.
 func parseBytes(s string) ([]byte, error) {
 	bad := func(why string) ([]byte, error) {
-		return nil, fmt.Errorf("%s is not bytes%s: write 0a:0b, 0a-0b, 0a.0b or 0a0b, or text in quotes", s, why)
+		return nil, fmt.Errorf("%s is not bytes%s: write 0a:0b, 0a-0b, 0a.0b or 0a0b, or text in quotes", clip(s), why)
 	}
 	text := s
 	if strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0X") {
@@ -264,10 +263,7 @@ func numbersNamed(field *decode.Field, name string, k kind) ([]uint64, error) {
 		if field != nil {
 			what = field.Name
 		}
-		if !utf8.ValidString(name) {
-			name = strconv.Quote(name)
-		}
-		return nil, fmt.Errorf("%s is not %s, and the values of %s have no names", name, k, what)
+		return nil, fmt.Errorf("%s is not %s, and the values of %s have no names", clip(name), k, what)
 	}
 	var numbers []uint64
 	for _, nm := range namesOf(field) {
@@ -288,7 +284,7 @@ type noNameError struct {
 }
 
 func (e *noNameError) Error() string {
-	return fmt.Sprintf("%q is no name of a value of %s", e.name, e.field.Name)
+	return fmt.Sprintf("%q is no name of a value of %s", clip(e.name), e.field.Name)
 }
 
 // suggest is the name that was probably meant.

@@ -98,7 +98,7 @@ func (c *compiler) noField(n *node) {
 	case strings.Contains(name, "-") && c.isField(name[:strings.Index(name, "-")]):
 		c.failAt(n, "a minus needs a blank ahead of it: it is part of names and addresses")
 	}
-	c.unknown(n, "there is no field or protocol "+name)
+	c.unknown(n, "there is no field or protocol "+clip(name))
 }
 
 // unknown fails at a name that there is none of.
@@ -171,7 +171,7 @@ func (c *compiler) constant(n *node, k kind, field *decode.Field) operand {
 		c.failAt(n, "a network has no place here: use == or in, or write an address")
 	}
 	if len(l.named) > 1 {
-		c.failAt(n, "%s names several values: use == or !=, or write the number", n.text)
+		c.failAt(n, "%s names several values: use == or !=, or write the number", clip(n.text))
 	}
 	v := l.v
 	return operand{kind: k, constant: &v, load: func(m *machine) { m.vals = append(m.vals, v) }}
@@ -183,7 +183,7 @@ func (c *compiler) readLiteral(n *node, k kind, field *decode.Field) literal {
 		return l
 	}
 	if n.kind == nodeWord && strings.Contains(n.text, ".") && isName(n.text) {
-		c.unknown(n, err.Error()+"; there is no field "+n.text)
+		c.unknown(n, err.Error()+"; there is no field "+clip(n.text))
 	}
 	c.err = &Error{Expr: c.expr, Off: n.off, Len: n.end - n.off, Msg: err.Error()}
 	if noName := (*noNameError)(nil); errors.As(err, &noName) {

@@ -103,7 +103,7 @@ func (p *parser) unexpected() {
 	case t.kind == tokEnd:
 		p.failAt(t.span, "something is missing at the end of the filter")
 	case t.kind == tokWord || t.kind == tokString || t.kind == tokChar:
-		p.failAt(t.span, "%s is not expected here: an operator is missing, or quotes around text with blanks", t.text)
+		p.failAt(t.span, "%s is not expected here: an operator is missing, or quotes around text with blanks", clip(t.text))
 	case t.kind == tokRanges:
 		p.failAt(t.span, "there is nothing here to take a part of")
 	case t.text == "$":

@@ -97,9 +97,9 @@ func isASCII(b []byte) bool {
 func explain(err error) string {
 	e, ok := err.(*syntax.Error) //nolint:errorlint // regexp.Compile returns just this
 	if !ok {
-		return err.Error()
+		return clip(err.Error())
 	}
-	why := fmt.Sprintf("not a regular expression: %s: %q", e.Code, e.Expr)
+	why := fmt.Sprintf("not a regular expression: %s: %q", e.Code, clip(e.Expr))
 	if strings.HasPrefix(e.Expr, "(?") || e.Code == syntax.ErrInvalidEscape {
 		why += " (Go's expressions have neither look-around nor back references)"
 	}

@@ -35,7 +35,7 @@ const maxRanges = 64
 // ranges reads what is between brackets, or behind #.
 func (c *compiler) ranges(n *node) (rs []sliceRange) {
 	bad := func(part, why string) {
-		c.failAt(n, "%s is no range%s: write [0:3] for three bytes, [0-2], [2], [:3] or [3:]", strings.TrimSpace(part), why)
+		c.failAt(n, "%s is no range%s: write [0:3] for three bytes, [0-2], [2], [:3] or [3:]", clip(strings.TrimSpace(part)), why)
 	}
 	parts := strings.Split(n.text, ",")
 	if len(parts) > maxRanges {

@@ -235,7 +235,7 @@ func (c *compiler) withLiteral(l operand, op op, all bool, right *node) test {
 	lit := c.readLiteral(right, l.kind, l.field)
 	switch {
 	case len(lit.named) > 1 && op != opEq && op != opNe:
-		c.failAt(right, "%s names several values: use == or !=, or write the number", right.text)
+		c.failAt(right, "%s names several values: use == or !=, or write the number", clip(right.text))
 	case len(lit.named) > 1:
 		var s set
 		for _, v := range lit.named {
