@@ -28,10 +28,10 @@ const maxShown = 60
 func (e *Error) Error() string {
 	start, end := e.Off, min(e.Off+min(max(e.Len, 1), maxShown), len(e.Expr))
 	from, to := max(0, start-maxShown), min(len(e.Expr), max(end, start)+maxShown)
-	for from > 0 && !utf8.RuneStart(e.Expr[from]) {
+	for i := 0; i < utf8.UTFMax && from > 0 && !utf8.RuneStart(e.Expr[from]); i++ {
 		from--
 	}
-	for to < len(e.Expr) && !utf8.RuneStart(e.Expr[to]) {
+	for i := 0; i < utf8.UTFMax && to < len(e.Expr) && !utf8.RuneStart(e.Expr[to]); i++ {
 		to++
 	}
 	before, marked := oneLine(e.Expr[from:start]), oneLine(e.Expr[start:max(start, end)])

@@ -245,6 +245,7 @@ func TestLimits(t *testing.T) {
 		long, "frame.len == " + long, "ip.src == " + long, "ipv6.src == 1::/" + strings.Repeat("9", 10000), "eth.src == " + long, "frame[0] == " + long,
 		"frame.time > \"" + long + "\"", "frame.time_delta > 1" + long, "infiniband.bth.opcode == \"" + long + "\"", "frame matches \"(" + long + "\"",
 		"ip " + long, "frame[" + long + "] == 00", long + "(ip) == 1", "infiniband.bth.opcode == " + strings.Repeat("9", 10000), "ip.src == \"" + long + "\"",
+		"ip == \"" + strings.Repeat("\x9a", 10000), strings.Repeat("\x9a", 10000) + " == ip",
 		"frame.len == 1-" + long, "frame.time_delta > 1." + strings.Repeat("1", 10000), "frame.protocols == eth" + long + " ip",
 	} {
 		if _, err := filter.Compile(expr, time.UTC); err == nil || len(err.Error()) > 1000 || !utf8.ValidString(err.Error()) {
