@@ -9,10 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/dashboards/report"
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/finding"
 	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/track"
 )
 
 type analyzeOptions struct {
@@ -20,6 +22,7 @@ type analyzeOptions struct {
 	paths     []string
 	format    string
 	output    string
+	filter    displayFilter
 	rocePorts []uint16
 	noICRC    bool
 	top       int
@@ -49,21 +52,31 @@ what else there is.
 FILE may be a pcap, pcapng or ERF file, plain or compressed by gzip or zstd, a
 directory of such files, or - for standard input. Several are merged by time.
 
+-Y reports what matches a display filter (docs/filters.md): the totals of packets that
+match, and the sessions that such packets are of, with all of their figures, events and
+findings. The sessions are followed through all packets, whatever the filter; the input
+is read twice for it, standard input by way of a temporary file.
+
 --fail-on is for scripts: the exit code is 3 where a finding is that severe or worse.
 With --no-icrc no packet is looked at for corruption, so --fail-on does not see any.`,
 		Example: `  rocelens analyze capture.pcapng
   rocelens analyze --format json -o report.json host-a.pcap.zst host-b.pcap.zst
+  rocelens analyze -Y 'ip.addr == 10.0.0.7 && vlan.priority == 3' capture.pcapng
   rocelens analyze --fail-on warning nic-test.pcap > report.txt
   ssh switch tcpdump -i mirror0 -w - | rocelens analyze -`,
 		Args: needFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args
+			if err := o.filter.compile(); err != nil {
+				return err
+			}
 			return o.run(cmd.Context())
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "text", "`FORM` of the report: text, or json for scripts")
 	f.StringVarP(&o.output, "output", "o", "", "write the report to `FILE` instead of standard output")
+	o.filter.add(cmd, "report only what matches `EXPR`, a display filter in Wireshark's language: the input is read twice")
 	addRoCEPort(f, &o.rocePorts)
 	o.top = report.DefaultTop
 	f.Var((*atLeastOne)(&o.top), "top", "sessions that text lists, the worst first")
@@ -89,7 +102,14 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	if o.maxEvents < 0 {
 		return fmt.Errorf("--max-events %d: use 0 or more", o.maxEvents)
 	}
-	src, err := openInputs(ctx, o.streams, o.paths)
+	in := &twice{streams: o.streams, paths: o.paths}
+	defer in.close()
+	if o.filter.f != nil {
+		if err := in.keep(ctx); err != nil {
+			return err
+		}
+	}
+	src, err := in.open(ctx, o.err)
 	if err != nil {
 		return err
 	}
@@ -106,6 +126,9 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	o.pause.set(&cfg)
 	cfg.Workers = o.workers
 	cfg.Track.MaxMemory = int64(o.maxMemory)
+	if o.filter.f != nil {
+		cfg.Track.Notes = track.NewNotes()
+	}
 	defer keepMemoryClose(o.maxMemory)()
 	told, done := showProgress(o.err)
 	cfg.Progress = told
@@ -113,11 +136,22 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	done()
 	inputs := finish(src, err)
 	o.pause.complain(o.err, inputs)
-	findings := finding.Find(&finding.Facts{Inputs: inputs, Result: result})
-	r := report.New(inputs, result, findings, toolVersion())
-	r.Partial = ctx.Err() != nil
-	if err != nil && !r.Partial && !isDamage(err) {
+	facts := &finding.Facts{Inputs: inputs, Result: result}
+	if o.filter.f != nil && (err == nil || isDamage(err)) {
+		facts.Only, err = o.matching(ctx, in, inputs, &cfg, result)
+	}
+	partial := ctx.Err() != nil
+	if err != nil && !partial && !isDamage(err) {
 		return errors.Join(err, out.discard())
+	}
+	if partial && o.filter.f != nil { // what matches of the rest is not known
+		return errors.Join(out.discard(), interrupted())
+	}
+	findings := finding.Find(facts)
+	r := report.New(inputs, result, findings, toolVersion())
+	r.Partial = partial
+	if facts.Only != nil {
+		r.Narrow(o.filter.expr, result, facts.Only)
 	}
 	if err := out.write(func(w io.Writer) error { return write(w, r, o.reportOptions()) }); err != nil {
 		return err
@@ -127,6 +161,16 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 		ends = append(ends, interrupted())
 	}
 	return errors.Join(ends...)
+}
+
+// matching reads the inputs again for what matches the filter.
+func (o *analyzeOptions) matching(ctx context.Context, in *twice, inputs []capture.Input, cfg *pipeline.Config, r *pipeline.Result) (*pipeline.Matching, error) {
+	src, err := in.again(ctx, inputs)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	return pipeline.Match(ctx, src, cfg, o.filter.f, cfg.Track.Notes, r)
 }
 
 // judge is the error that ends the command where a finding is as bad as

@@ -159,12 +159,13 @@ func (o *packetsOptions) run(ctx context.Context) error {
 			return err
 		}
 	}
-	k := picker{sel: sel, filter: o.filter.f, src: src, dec: decode.New(decode.Config{RoCEPorts: o.rocePorts}), notes: notes}
+	cfg := decode.Config{RoCEPorts: o.rocePorts}
+	k := newPicker(sel, src, cfg, o.filter.f, notes)
 	if o.write != "" {
 		return o.writeTo(ctx, src, k)
 	}
 	out := newWriter(sel.inputs > 1)
-	p := &printer{picker: k, out: out, icrc: true, limit: o.count}
+	p := &printer{picker: k, dec: decode.New(cfg), out: out, icrc: true, limit: o.count}
 	if fields, ok := out.(*packets.Fields); ok {
 		p.icrc = fields.NeedICRC()
 	}

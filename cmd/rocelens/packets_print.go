@@ -48,6 +48,8 @@ var errEnough = errors.New("enough")
 // printer shows the picked packets of batch after batch.
 type printer struct {
 	picker
+	dec    *decode.Decoder
+	pkt    decode.Packet
 	out    packets.Writer
 	icrc   bool   // out shows whether ICRCs are right
 	limit  uint64 // 0 for none
@@ -77,7 +79,7 @@ func (p *printer) batch(b *capture.Batch) error {
 			if p.listed == 0 {
 				p.facts.Displayed = f.Time
 			}
-			p.about(f, &p.facts)
+			p.matcher.About(f, &p.facts)
 			p.out.Write(&p.pkt, &p.facts)
 			p.facts.Displayed = f.Time
 			if p.listed++; p.listed == p.limit {

@@ -86,6 +86,20 @@ func (t *twice) open(ctx context.Context, w io.Writer) (capture.Source, error) {
 	return openInputs(ctx, io, t.paths)
 }
 
+// again opens the inputs, of which the first reading knows, once more. What is
+// left out has been said.
+func (t *twice) again(ctx context.Context, inputs []capture.Input) (capture.Source, error) {
+	src, err := t.open(ctx, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.EqualFunc(inputs, src.Inputs(), func(a, b capture.Input) bool { return a.Path == b.Path }) {
+		_ = src.Close()
+		return nil, errors.New("files came or went while the directory was read: try again")
+	}
+	return src, nil
+}
+
 // close removes the temporary file. The sources are closed before.
 func (t *twice) close() {
 	for _, file := range t.files {
@@ -134,15 +148,11 @@ func (o *packetsOptions) needsNotes() bool {
 // takeNotes follows the sessions of the whole input. The notes are for a second
 // reading of the inputs given.
 func (o *packetsOptions) takeNotes(ctx context.Context, in *twice, inputs []capture.Input) (*track.Notes, error) {
-	src, err := in.open(ctx, io.Discard) // what is left out has been said
+	src, err := in.again(ctx, inputs)
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	same := slices.EqualFunc(inputs, src.Inputs(), func(a, b capture.Input) bool { return a.Path == b.Path })
-	if !same {
-		return nil, errors.New("files came or went while the directory was read: try again")
-	}
 	cfg := pipeline.DefaultConfig()
 	cfg.Decode.RoCEPorts = o.rocePorts
 	cfg.Track = track.Config{Notes: track.NewNotes(), MaxMemory: int64(o.maxMemory)}

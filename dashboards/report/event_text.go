@@ -333,10 +333,11 @@ func (t *text) events() {
 		head += "; " + count(t.EventsLeftOut) + left
 	}
 	t.row("Events", head)
+	start, _ := t.span()
 	for _, c := range all {
 		e := &t.Events[c.index]
 		if s := sessions[e.Session]; s != nil {
-			lead := pad("+"+seconds(e.Time-*t.Capture.First), 14) + "  frame " + padRight(t.frameNumber(e.Frame), 9)
+			lead := pad("+"+seconds(e.Time-start), 14) + "  frame " + padRight(t.frameNumber(e.Frame), 9)
 			what := eventText(s, e)
 			if t.Sessions.Len() > 1 {
 				what = endpoint(&s.A) + " to " + endpoint(&s.B) + ": " + what

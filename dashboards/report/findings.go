@@ -94,7 +94,8 @@ func (t *text) frame(f record.FrameRef) string {
 		s = "frame " + strconv.Itoa(int(f.Input)+1) + ":" + strconv.FormatUint(f.Number, 10)
 	}
 	s += " (byte " + count(uint64(f.Offset)) + ")"
-	if after := f.Time - *t.Capture.First; after > 0 {
+	start, _ := t.span()
+	if after := f.Time - start; after > 0 {
 		s += ", " + duration(after) + " after the start"
 	}
 	return s

@@ -35,6 +35,9 @@ func JSON(w io.Writer, r *Report, _ Options) error {
 	if r.Partial {
 		o.member("partial", true)
 	}
+	if r.Filter != nil {
+		o.member("filter", r.Filter)
+	}
 	o.member("inputs", r.Inputs)
 	o.member("capture", r.Capture)
 	o.member("icrc", r.ICRC)

@@ -149,7 +149,8 @@ func (t *text) lasted() uint64 {
 	if t.Capture.First == nil {
 		return 0
 	}
-	return uint64(*t.Capture.Last - *t.Capture.First)
+	first, last := t.span()
+	return uint64(last - first)
 }
 
 func (p *Pause) paused() int64 {

@@ -24,6 +24,8 @@ type Report struct {
 	// Partial says that reading was interrupted: the report holds what had
 	// been read by then.
 	Partial bool
+	// Filter is what was asked for alone, nil where that is everything.
+	Filter  *Filter
 	Inputs  []Input
 	Capture Capture
 	ICRC    CRC
@@ -212,8 +214,9 @@ func New(inputs []capture.Input, c *pipeline.Result, findings []record.Finding, 
 		Capture: newCapture(c),
 		ICRC:    newCRC(&c.ICRC),
 		AETH:    newAETH(&c.AETH),
-		ECN:     ECN{NotECT: c.ECN[0], ECT1: c.ECN[1], ECT0: c.ECN[2], CE: c.ECN[3]},
-		Opcodes: Opcodes{},
+		ECN:     newECN(&c.Counters),
+		VCRC:    newVCRC(&c.Counters),
+		Opcodes: newOpcodes(&c.Counters),
 
 		Sessions: c.Sessions, Events: c.Events, EventsLeftOut: c.EventsLeftOut + c.PausesLeftOut, Signs: c.Signs, Forgotten: c.Forgotten,
 		Hosts: hwcounters.Expect(c.Sessions, c.Signs),
@@ -227,16 +230,29 @@ func New(inputs []capture.Input, c *pipeline.Result, findings []record.Finding, 
 	for i := range inputs {
 		r.Inputs = append(r.Inputs, newInput(&inputs[i]))
 	}
-	if c.RoCE.NativeIB > 0 {
-		v := newCRC(&c.VCRC)
-		r.VCRC = &v
+	return r
+}
+
+func newECN(c *pipeline.Counters) ECN {
+	return ECN{NotECT: c.ECN[0], ECT1: c.ECN[1], ECT0: c.ECN[2], CE: c.ECN[3]}
+}
+
+func newVCRC(c *pipeline.Counters) *CRC {
+	if c.RoCE.NativeIB == 0 {
+		return nil
 	}
+	v := newCRC(&c.VCRC)
+	return &v
+}
+
+func newOpcodes(c *pipeline.Counters) Opcodes {
+	all := Opcodes{}
 	for op, n := range c.Opcodes {
 		if n > 0 {
-			r.Opcodes = append(r.Opcodes, OpcodeCount{decode.Opcode(op), n})
+			all = append(all, OpcodeCount{decode.Opcode(op), n})
 		}
 	}
-	return r
+	return all
 }
 
 func newInput(in *capture.Input) Input {

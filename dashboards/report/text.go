@@ -115,7 +115,18 @@ func (t *text) inputs() {
 	}
 }
 
+// filter says of what the report tells.
+func (t *text) filter() {
+	f := t.Filter
+	if f == nil {
+		return
+	}
+	t.row("Filter", capture.PathText(f.Expr)+": "+count(t.Capture.Packets)+" of "+plural(f.Packets, "packet")+", "+
+		count(uint64(t.Sessions.Len()))+" of "+plural(uint64(f.Sessions), "session")+" with such packets")
+}
+
 func (t *text) summary() {
+	t.filter()
 	c := &t.Capture
 	if c.Packets == 0 {
 		t.row("Packets", "0")

@@ -48,12 +48,13 @@ func (f *Facts) classes() (n int) {
 	return n
 }
 
-// someSessions are the first sessions, each valid until the next.
+// someSessions are the first sessions that findings are told of, each valid
+// until the next.
 func (f *Facts) someSessions() iter.Seq[*record.Session] {
 	return func(yield func(*record.Session) bool) {
 		n := 0
 		for s := range f.Sessions.All() {
-			if n++; n > maxSurveyed || !yield(s) {
+			if n++; n > maxSurveyed || f.about(s) && !yield(s) {
 				return
 			}
 		}

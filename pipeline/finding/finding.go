@@ -16,6 +16,11 @@ import (
 type Facts struct {
 	Inputs []capture.Input // as they are once reading has ended
 	*pipeline.Result
+	// Only, if it is not nil, is what findings are told of: those on sessions
+	// that it has, with the figures of these alone unless sessions are compared
+	// with one another, and those on packets of which it has some. All of the
+	// capture is looked at for them.
+	Only *pipeline.Matching
 
 	// What the rules on sessions look things up in, see prepared.
 	byID     map[string]*record.Session // of the sessions that signs name
@@ -124,6 +129,7 @@ func find(f *Facts, rules []rule) []record.Finding {
 	for _, r := range rules {
 		all = append(all, r(f)...)
 	}
+	all = f.told(all)
 	for i := range all {
 		if x := &all[i]; f.unseen > 0 && x.Evidence.Get("streams_affected") != nil {
 			x.Detail += " " + plural(f.unseen, "more session") + " with something to tell " + isAre(f.unseen, "was", "were") + " not looked at for this."

@@ -88,6 +88,7 @@ func (f *Facts) prepared() *Facts {
 	if !g.alone {
 		g.survey = g.surveyed()
 	}
+	g.narrow()
 	return &g
 }
 

@@ -63,7 +63,7 @@ func pauseVictims(f *Facts) []record.Finding {
 	var worst float64
 	rows := make(map[*record.Session]*pause.Row)
 	for _, o := range order {
-		if o.n > 1 {
+		if o.n > 1 || !f.about(o.s) {
 			continue
 		}
 		st := stream{s: o.s, index: o.index, req: &o.s.AToB, resp: &o.s.BToA, Marks: &noMarks}

@@ -108,6 +108,22 @@ func (l Sessions) Notable() iter.Seq2[int, *Session] {
 	}
 }
 
+// Only is the list of the sessions at some indices, in that order.
+func (l Sessions) Only(at []int) Sessions {
+	if l.source.Fill == nil {
+		list := make([]Session, len(at))
+		for i, j := range at {
+			list[i] = l.list[j]
+		}
+		return SessionsOf(list...)
+	}
+	return MakeSessions(len(at), Source{
+		Fill:    func(i int, s *Session) { l.source.Fill(at[i], s) },
+		Figures: func(i int, s *Session) { l.source.Figures(at[i], s) },
+		Plain:   func(i int) bool { return l.Plain(at[i]) },
+	})
+}
+
 // Plain says that a session is known to have nothing to tell beyond its
 // figures: paired, answered, and nothing sent again, lost or refused.
 func (l Sessions) Plain(i int) bool { return l.source.Plain != nil && l.source.Plain(i) }
