@@ -140,6 +140,30 @@ func Match(ctx context.Context, src capture.Source, cfg *Config, f *filter.Filte
 	return out, err
 }
 
+// MatchFrames reads src once more and says which of some frames match f. Errors
+// are EachBatch's.
+func MatchFrames(ctx context.Context, src capture.Source, cfg *Config, f *filter.Filter, notes *track.Notes, frames []record.FrameRef) (map[record.FrameRef]bool, error) {
+	asked := make(map[frameKey]record.FrameRef, len(frames))
+	for _, ref := range frames {
+		asked[frameKey{ref.Input, ref.Number}] = ref
+	}
+	out := make(map[record.FrameRef]bool)
+	m := NewMatcher(src, cfg.Decode, f, notes, cfg.ICRC)
+	err := EachBatch(ctx, src, func(b *capture.Batch) error {
+		for i := range b.Frames {
+			frame := &b.Frames[i]
+			ref, ok := asked[frameKey{frame.Input, frame.Number}]
+			if !ok && !f.NeedDisplayed() {
+				m.Skip(frame)
+			} else if m.Match(frame) && ok {
+				out[ref] = true
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
 // connectionFrames are the frames of connection management that made events, by
 // the sessions that they are about: a message to QP 1 belongs to no session by
 // itself.

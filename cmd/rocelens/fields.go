@@ -16,8 +16,8 @@ func newFields(io streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fields [PATTERN]",
 		Short: "List the fields that packets can show",
-		Long: `fields lists the fields that "packets -T fields -e FIELD" takes: name, type, whose
-name it is, and what it is called. Names are Wireshark's wherever Wireshark has the
+		Long: `fields lists the fields that "packets -T fields -e FIELD" and filters (-Y) take: name,
+type, whose name it is, and what it is called. Names are Wireshark's wherever Wireshark has the
 field.
 
 With a PATTERN, only fields whose name or label holds it are listed; upper and lower

@@ -10,8 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/dashboards/report"
 	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/track"
 )
 
 type sessionOptions struct {
@@ -19,6 +22,7 @@ type sessionOptions struct {
 	paths     []string
 	qp        string
 	addr      string
+	filter    displayFilter
 	format    string
 	maxEvents int
 	timeout   ackTimeout
@@ -45,20 +49,28 @@ it means. It is for the one who has a queue pair number from a log, as in NCCL's
 queue pairs, --addr says whose. Where the number was used several times, each of the
 sessions is told.
 
+-Y tells only events whose packets match a display filter (docs/filters.md); figures and
+conclusions are those of the whole session all the same.
+
 FILE is as for analyze. A file is read twice, the second time to count what passed
 between the events; standard input can be read only once, and goes without.`,
 		Example: `  rocelens session --qp 0x8c capture.pcapng
   rocelens session --qp 140 --addr 10.0.0.2 capture.pcapng
+  rocelens session --qp 0x8c -Y 'rocelens.cause == "timeout" || infiniband.aeth' capture.pcapng
   rocelens session --qp 0x8c --format json capture.pcapng | jq .events`,
 		Args: needFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args
+			if err := o.filter.compile(); err != nil {
+				return err
+			}
 			return o.run(cmd.Context())
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.qp, "qp", "", "`NUMBER` of the queue pair at either end")
 	f.StringVar(&o.addr, "addr", "", "`ADDRESS` of the end that has it, or of the other one")
+	o.filter.add(cmd, "tell only events whose packets match `EXPR`, a display filter in Wireshark's language")
 	f.StringVar(&o.format, "format", "text", "`FORM`: text, or json for scripts")
 	f.IntVar(&o.maxEvents, "max-events", storyEvents, "keep at most `N` events of all sessions, failures first")
 	addAckTimeout(f, &o.timeout)
@@ -97,7 +109,14 @@ func (o *sessionOptions) run(ctx context.Context) error {
 	if o.maxEvents < 0 {
 		return fmt.Errorf("--max-events %d: use 0 or more", o.maxEvents)
 	}
-	src, err := openInputs(ctx, o.streams, o.paths)
+	in := &twice{streams: o.streams, paths: o.paths}
+	defer in.close()
+	if o.filter.f != nil {
+		if err := in.keep(ctx); err != nil {
+			return err
+		}
+	}
+	src, err := in.open(ctx, o.err)
 	if err != nil {
 		return err
 	}
@@ -110,6 +129,9 @@ func (o *sessionOptions) run(ctx context.Context) error {
 	told, done := showProgress(o.err)
 	cfg.Progress = told
 	cfg.Track.MaxMemory = int64(o.maxMemory)
+	if o.filter.f != nil {
+		cfg.Track.Notes = track.NewNotes()
+	}
 	result, err := pipeline.Run(ctx, src, cfg)
 	done()
 	inputs := finish(src, err)
@@ -132,6 +154,11 @@ func (o *sessionOptions) run(ctx context.Context) error {
 		return errors.Join(ends...)
 	}
 	story := report.NewStory(r, sessions)
+	if o.filter.f != nil && !partial {
+		if err := o.narrow(ctx, in, inputs, story, &cfg); err != nil {
+			return err
+		}
+	}
 	if !partial && o.format == "text" && readOnce(o.paths) == "" {
 		if err := o.countTraffic(ctx, story, cfg); err != nil {
 			return err
@@ -145,6 +172,28 @@ func (o *sessionOptions) run(ctx context.Context) error {
 		ends = append(ends, interrupted())
 	}
 	return errors.Join(ends...)
+}
+
+// narrow reads the inputs again for which events are told.
+func (o *sessionOptions) narrow(ctx context.Context, in *twice, inputs []capture.Input, story *report.Story, cfg *pipeline.Config) error {
+	src, err := in.again(ctx, inputs)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	var frames []record.FrameRef
+	for i := range story.Sessions {
+		frames = append(frames, story.Sessions[i].Frames()...)
+	}
+	match, err := pipeline.MatchFrames(ctx, src, cfg, o.filter.f, cfg.Track.Notes, frames)
+	switch {
+	case ctx.Err() != nil:
+		return interrupted()
+	case err != nil && !isDamage(err):
+		return err
+	}
+	story.Narrow(o.filter.expr, match)
+	return nil
 }
 
 // countTraffic reads the inputs again for what passed between the events.

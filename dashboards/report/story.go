@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/finding"
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -18,7 +19,26 @@ type Story struct {
 	Inputs        []Input
 	EventsLeftOut uint64
 	Sessions      []Chapter
-	start, end    int64 // of the capture
+	// Filter is what was asked for alone, nil where that is everything.
+	Filter     *StoryFilter
+	start, end int64 // of the capture
+}
+
+// StoryFilter says that a story has some of the events alone.
+type StoryFilter struct {
+	Expr   string `json:"expr"`
+	Events int    `json:"events"` // all that there are
+}
+
+// Narrow leaves those events whose frames are among some, of which expr was
+// said.
+func (st *Story) Narrow(expr string, frames map[record.FrameRef]bool) {
+	st.Filter = &StoryFilter{Expr: expr}
+	for i := range st.Sessions {
+		c := &st.Sessions[i]
+		st.Filter.Events += len(c.Events)
+		c.Events = slices.DeleteFunc(c.Events, func(e record.Event) bool { return !frames[e.Frame] })
+	}
 }
 
 // Chapter is one session, with what happened on it in the order of time.
@@ -77,6 +97,9 @@ func StoryJSON(w io.Writer, st *Story, _ Options) error {
 	if st.Partial {
 		o.member("partial", true)
 	}
+	if st.Filter != nil {
+		o.member("filter", st.Filter)
+	}
 	o.member("inputs", st.Inputs)
 	o.sessions(func(yield func(*record.Session) bool) {
 		for i := range st.Sessions {
@@ -110,6 +133,9 @@ func StoryText(w io.Writer, st *Story, opt Options) error {
 		}
 		n.head()
 		n.story()
+		if f := st.Filter; f != nil {
+			n.b.WriteString(wrap("", "Of "+plural(uint64(f.Events), "event")+" those are told whose packets match "+capture.PathText(f.Expr)+".", opt.Width))
+		}
 		if st.EventsLeftOut > 0 {
 			n.b.WriteString(wrap("", "Of all sessions, "+plural(st.EventsLeftOut, "event")+" beyond --max-events were left out; some may be of this one.", opt.Width))
 		}
