@@ -6,8 +6,6 @@ import "math/bits"
 // them: Wireshark's short names, and names of ours for the kinds of RoCE.
 type Proto struct {
 	Name string
-	// Ours says that Wireshark has no such name.
-	Ours bool
 
 	layers uint64 // a bit for each LayerKind of it
 	kinds  uint64 // a bit for each Kind of packet that has it, 0 for any
@@ -25,11 +23,11 @@ type Proto struct {
 var protos = makeProtos()
 
 func makeProtos() map[string]*Proto {
-	all := map[string]*Proto{"frame": {Name: "frame"}, noteHeader.proto: {Name: noteHeader.proto, Ours: true, note: true}}
+	all := map[string]*Proto{"frame": {Name: "frame"}, noteHeader.proto: {Name: noteHeader.proto, note: true}}
 	for _, h := range headers {
 		p := all[h.proto]
 		if p == nil {
-			p = &Proto{Name: h.proto, Ours: ownName(h.proto)}
+			p = &Proto{Name: h.proto}
 			all[h.proto] = p
 		}
 		p.layers |= 1 << h.kind
@@ -44,13 +42,11 @@ func makeProtos() map[string]*Proto {
 		"rocev1": 1 << KindRoCEv1, "rocev2": 1 << KindRoCEv2, "roce": 1<<KindRoCEv1 | 1<<KindRoCEv2,
 	} {
 		p := *all["infiniband"]
-		p.Name, p.Ours, p.kinds = name, true, kinds
+		p.Name, p.kinds = name, kinds
 		all[name] = &p
 	}
 	return all
 }
-
-func ownName(name string) bool { return len(name) > 9 && name[:9] == "rocelens." }
 
 // ProtoByName finds a protocol, or nil.
 func ProtoByName(name string) *Proto { return protos[name] }
@@ -78,9 +74,11 @@ func (pr *Proto) Append(dst []Value, x *Extra, p *Packet, ord func(n, of int) bo
 		}
 		return dst
 	}
-	if pr.layers == 0 { // the frame
+	if pr.layers == 0 { // the frame, without what only the capture has in front of it
 		if ord == nil || ord(1, 1) {
-			dst = append(dst, Value{Bytes: p.Data, Len: uint32(len(p.Data))})
+			l, _ := p.Layer(LayerERF)
+			start := l.Off + l.Len
+			dst = append(dst, Value{Bytes: p.Data[start:], Off: start, Len: uint32(len(p.Data)) - start})
 		}
 		return dst
 	}

@@ -14,8 +14,7 @@ import (
 	"github.com/rocelens/rocelens/decode"
 )
 
-// Filter is a compiled filter. One goroutine at a time may use it; Clone makes
-// another for another goroutine.
+// Filter is a compiled filter. One goroutine at a time may use it.
 type Filter struct {
 	test  test // nil matches everything
 	needs needs
@@ -43,9 +42,6 @@ func Compile(expr string, loc *time.Location) (*Filter, error) {
 	f.needs = c.needs
 	return f, nil
 }
-
-// Clone returns a filter that does the same, for another goroutine.
-func (f *Filter) Clone() *Filter { return &Filter{test: f.test, needs: f.needs} }
 
 // NeedNotes says whether the filter asks for what packets are in their
 // sessions: Extra.Note must be set where something is known of a packet.

@@ -92,10 +92,11 @@ func (c *compiler) literal(n *node) bool {
 // noField says that a word is none of a field, and which was probably meant.
 func (c *compiler) noField(n *node) {
 	name := strings.TrimPrefix(n.text, ".")
+	before, _, minus := strings.Cut(name, "-")
 	switch {
 	case n.kind != nodeWord || isDigit(n.text[0]):
 		c.failAt(n, "a field is needed here, or a protocol: a filter compares what packets have")
-	case strings.Contains(name, "-") && c.isField(name[:strings.Index(name, "-")]):
+	case minus && c.isField(before):
 		c.failAt(n, "a minus needs a blank ahead of it: it is part of names and addresses")
 	}
 	c.unknown(n, "there is no field or protocol "+clip(name))
