@@ -117,22 +117,10 @@ func (c *compiler) inSet(l operand, s *set, all, not bool) test {
 		}
 		return not
 	})
-	if l.flat == nil || len(s.others) > 0 {
+	if len(s.others) > 0 {
 		return ask
 	}
-	return func(m *machine) bool {
-		a, b, n := l.flat(m.p)
-		switch n {
-		case 0:
-			return false
-		case 1:
-			return s.has(a) != not
-		case 2:
-			one, other := s.has(a) != not, s.has(b) != not
-			return one && other || !all && (one || other)
-		}
-		return ask(m)
-	}
+	return flatly(l.flat, all, ask, func(v uint64) bool { return s.has(v) != not })
 }
 
 // sort sorts the ranges, and merges those that overlap.

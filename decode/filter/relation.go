@@ -276,7 +276,7 @@ func (c *compiler) withValue(l operand, op op, all bool, v value) test {
 	return ask
 }
 
-// flatTest compares what the packet has by itself with a number.
+// flatTest is flatly for a comparison with a number, which most filters are.
 func flatTest(get flat, all bool, ask test, want uint64, op op) test {
 	return func(m *machine) bool {
 		a, b, n := get(m.p)
@@ -299,19 +299,23 @@ func (c *compiler) network(l operand, op op, all bool, lit literal) test {
 	mask := uint64(0xffffffff) << (32 - lit.prefix) & 0xffffffff
 	want := lit.v.num & mask
 	ask := judge(l, all, func(_ *machine, v *value) bool { return op.holdsFor(v.num&mask, want) })
-	if l.flat == nil {
+	return flatly(l.flat, all, ask, func(v uint64) bool { return op.holdsFor(v&mask, want) })
+}
+
+// flatly tests what the packet has by itself, where it has the values.
+func flatly(get flat, all bool, ask test, pass func(v uint64) bool) test {
+	if get == nil {
 		return ask
 	}
-	get := l.flat
 	return func(m *machine) bool {
 		a, b, n := get(m.p)
 		switch n {
 		case 0:
 			return false
 		case 1:
-			return op.holdsFor(a&mask, want)
+			return pass(a)
 		case 2:
-			one, other := op.holdsFor(a&mask, want), op.holdsFor(b&mask, want)
+			one, other := pass(a), pass(b)
 			return one && other || !all && (one || other)
 		}
 		return ask(m)
