@@ -104,12 +104,7 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	}
 	in := &twice{streams: o.streams, paths: o.paths}
 	defer in.close()
-	if o.filter.f != nil {
-		if err := in.keep(ctx); err != nil {
-			return err
-		}
-	}
-	src, err := in.open(ctx, o.err)
+	src, err := in.openFor(ctx, o.filter.f != nil)
 	if err != nil {
 		return err
 	}

@@ -86,6 +86,17 @@ func (t *twice) open(ctx context.Context, w io.Writer) (capture.Source, error) {
 	return openInputs(ctx, io, t.paths)
 }
 
+// openFor opens the inputs, and where they are to be read again sees to it that
+// they can be.
+func (t *twice) openFor(ctx context.Context, again bool) (capture.Source, error) {
+	if again {
+		if err := t.keep(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return t.open(ctx, t.err)
+}
+
 // again opens the inputs, of which the first reading knows, once more. What is
 // left out has been said.
 func (t *twice) again(ctx context.Context, inputs []capture.Input) (capture.Source, error) {

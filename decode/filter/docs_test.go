@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/decode/filter"
 )
 
@@ -46,7 +47,12 @@ func TestDocs(t *testing.T) {
 		}
 		ps.selected(f)
 	}
-	// Each operator and function has an example.
+	// Each protocol is named, and each operator and function has an example.
+	for _, name := range decode.ProtoNames() {
+		if name != "rocelens.ipv6ext" && !strings.Contains(string(text), "`"+name+"`") {
+			t.Errorf("docs/filters.md does not name the protocol %s", name)
+		}
+	}
 	for _, word := range strings.Fields(`== != === !== ~= > < >= <= eq any_eq ne all_ne all_eq any_ne gt lt ge le contains matches ~ in not ! and &&
 		or || xor ^^ any all + - * / % & bitwise_and @ # upper( lower( len( count( string( vals( dec( hex( max( min( abs( ip_linklocal(
 		ip_multicast( ip_rfc1918( ip_ula(`) {

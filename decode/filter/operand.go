@@ -252,17 +252,22 @@ func isHost(f *decode.Field) bool {
 	return (f.Type == decode.TypeIPv4 || f.Type == decode.TypeIPv6) && (strings.HasSuffix(f.Name, "_host") || strings.HasSuffix(f.Name, ".host"))
 }
 
+// find asks the field table for the values of a field.
+func (m *machine) find(f *decode.Field, ord ordinals) {
+	m.table()
+	if ord == nil {
+		m.found = f.Append(m.found[:0], m.x, m.p)
+	} else {
+		m.found = f.AppendAt(m.found[:0], m.x, m.p, ord)
+	}
+}
+
 // values are those of a field as the field table has them.
 func (c *compiler) values(f *decode.Field, ord ordinals) operand {
 	k := fieldKind(f)
 	return operand{kind: k, field: f, load: func(m *machine) {
-		m.table()
 		base := len(m.vals)
-		if ord == nil {
-			m.found = f.Append(m.found[:0], m.x, m.p)
-		} else {
-			m.found = f.AppendAt(m.found[:0], m.x, m.p, ord)
-		}
+		m.find(f, ord)
 		for i := range m.found {
 			m.push(base, convert(k, &m.found[i]))
 		}
@@ -319,13 +324,8 @@ func (c *compiler) raw(n *node) operand {
 	}
 	c.field(f, ord) // for its needs
 	return operand{kind: kindBytes, load: func(m *machine) {
-		m.table()
 		base := len(m.vals)
-		if ord == nil {
-			m.found = f.Append(m.found[:0], m.x, m.p)
-		} else {
-			m.found = f.AppendAt(m.found[:0], m.x, m.p, ord)
-		}
+		m.find(f, ord)
 		for i := range m.found {
 			v := &m.found[i]
 			if v.Len > 0 { // else it was computed
