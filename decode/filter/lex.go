@@ -208,7 +208,9 @@ func (l *lexer) char(t token) (token, *Error) {
 	return t, nil
 }
 
-const simpleEscapes = "'\"\\a\ab\bf\fn\nr\rt\tv\v" // as pairs from the third on
+// simpleEscapes are letters, each with the character behind it that it stands
+// for.
+const simpleEscapes = "a\ab\bf\fn\nr\rt\tv\v"
 
 // escape reads an escape sequence, at whose backslash the lexer is.
 func (l *lexer) escape() (string, *Error) {
@@ -263,7 +265,7 @@ func (l *lexer) escape() (string, *Error) {
 		l.at += 1 + n
 		return string([]byte{byte(v)}), nil
 	}
-	for i := 3; i < len(simpleEscapes); i += 2 {
+	for i := 0; i < len(simpleEscapes); i += 2 {
 		if simpleEscapes[i] == c {
 			l.at += 2
 			return simpleEscapes[i+1 : i+2], nil

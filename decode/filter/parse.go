@@ -195,8 +195,7 @@ func (p *parser) relation() *node {
 			p.value(left)
 			p.advance()
 			right := p.value(p.bits())
-			all = append(all, &node{kind: nodeRelation, text: op.text, value: p.expr[op.off:op.end], quantifier: quantifier,
-				kids: []*node{left, right}, span: start.to(right.span)})
+			all = append(all, &node{kind: nodeRelation, text: op.text, quantifier: quantifier, kids: []*node{left, right}, span: start.to(right.span)})
 			left = right
 			continue
 		case p.is("in"), p.is("!"):
