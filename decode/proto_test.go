@@ -62,3 +62,15 @@ func TestProto(t *testing.T) {
 		t.Error("a mirrored packet is called plain")
 	}
 }
+
+// TestMax: numbers that are a part of their bytes are smaller than these.
+func TestMax(t *testing.T) {
+	for name, want := range map[string]uint64{
+		"infiniband.aeth.syndrome.opcode": 3, "infiniband.bth.psn": 0xffffff, "infiniband.bth.a": 1, "infiniband.reth.va": 1<<64 - 1,
+		"infiniband.aeth.syndrome.timer": 31, "vlan.id": 0xfff, "ip.dsfield.dscp": 63, "infiniband.bth.opcode": 255, "frame.len": 1<<32 - 1,
+	} {
+		if got := decode.FieldByName(name).Max(); got != want {
+			t.Errorf("%s: %d, expected %d", name, got, want)
+		}
+	}
+}
