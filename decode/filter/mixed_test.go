@@ -27,7 +27,7 @@ var mixed = []struct {
 	{"rc_write_1024", 1, 36}, {"rc_write_ipv6", 16, 30}, {"vxlan_rc_write", 1, 34}, {"erspan2_vlan_rc_write", 18, 34},
 	{"qinq_100_7_rc_read", 1, 4}, {"qinq_100_7_rc_read", 20, 32}, {"rdmacm_rping", 1, 24}, {"rnr_retry_exceeded", 8, 24},
 	{"ecn_ce_with_synthetic_cnp", 11, 42}, {"ecn_ce_with_synthetic_cnp", 150, 158}, {"rc_atomic_fetch_add", 20, 28}, {"ud_send_1024", 20, 28},
-	{"icmp_unreachable_reject", 8, 20}, {"formats_write_sll2", 18, 32}, {"formats_write_sll", 18, 32}, {"corrupt_write", 18, 40}, {"corrupt_write", 50, 58},
+	{"icmp_unreachable_reject", 8, 20}, {"icmp_unreachable_reject", 1000, 1004}, {"corrupt_send_acks", 298, 301}, {"formats_write_sll2", 18, 32}, {"formats_write_sll", 18, 32}, {"corrupt_write", 18, 40}, {"corrupt_write", 50, 58},
 	{"gretap_rc_send_ipv6", 1, 4}, {"gretap_rc_send_ipv6", 22, 36}, {"erspan3_rc_read", 18, 36}, {"formats_write_snap60", 18, 34},
 	{"formats_write_snap96", 18, 34}, {"rc_mixed_imm_psn_wrap", 11, 60}, {"rc_mixed_imm_psn_wrap", 244, 264}, {"multicast_mckey", 1, 18}, {"nak_remote_access_read", 10, 24},
 	{"erspan2_truncated_mtu4096", 18, 28}, {"uc_send_mtu512", 20, 26},
