@@ -1,6 +1,8 @@
 package pause
 
 import (
+	"slices"
+
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
@@ -34,6 +36,7 @@ func (r *Result) TrafficOf(f Flow) []*Traffic {
 // to what they spent their time on. A flow that was there before or after the
 // session counts for none.
 func (r *Result) Complete(s *record.Session) {
+	unknown := slices.ContainsFunc(r.Rows, func(x Row) bool { return x.XOff > 0 && !x.Known() })
 	for index, d := range [...]*record.Direction{&s.AToB, &s.BToA} {
 		f, ok := FlowOf(s, index)
 		if d.Spent == nil || !ok {
@@ -46,5 +49,9 @@ func (r *Result) Complete(s *record.Session) {
 			}
 		}
 		d.Spent.Pause(waited)
+		if unknown { // it may have been paused, for how long nobody knows
+			d.Spent.Unclear += d.Spent.Application + d.Spent.Stalled
+			d.Spent.Application, d.Spent.Stalled = 0, 0
+		}
 	}
 }

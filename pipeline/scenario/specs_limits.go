@@ -15,8 +15,8 @@ func limitScenarios() []Scenario {
 	nothing := func(*Session) {}
 	return []Scenario{
 		{Name: "limit_sending", About: "a requester that always has something to send, and may", spec: limited(large(60, 32), nothing)},
-		{Name: "limit_application", About: "a message each 200 us: the application has no more to send", spec: limited(
-			Work{Messages: times(100, Message{Write, 8 * kib}), Every: 200 * us}, nothing)},
+		{Name: "limit_application", About: "a message each millisecond: the application has no more to send", spec: limited(
+			Work{Messages: times(100, Message{Write, 8 * kib}), Every: ms}, nothing)},
 		{Name: "limit_one_by_one", About: "messages one at a time, each when the one before it is complete", spec: limited(
 			Work{Messages: times(200, Message{Write, 2 * kib}), Depth: 1}, nothing)},
 		{Name: "limit_window", About: "four messages outstanding at most, which is too few for the round trip", spec: limited(

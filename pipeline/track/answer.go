@@ -166,7 +166,7 @@ func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
 	}
 	t.complete(f, p, upTo, false)
 	for len(s.samples) > 0 && psnDiff(s.samples[0].psn, upTo) < 0 {
-		t.latencies(f).ack.Add(p.Time - s.samples[0].time)
+		t.latencies(f).ack.Add(between(s.samples[0].time, p.Time))
 		t.cfg.Notes.ackLatency(p, p.Time-s.samples[0].time)
 		s.samples = append(s.samples[:0], s.samples[1:]...)
 	}
@@ -333,7 +333,7 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 	if r.sign == 0 {
 		r.sign = p.Time
 	} else if r.gap != 0 {
-		detect := p.Time - r.gap
+		detect := between(r.gap, p.Time)
 		ev.Detect = &detect
 	}
 	t.emit(f, p, ev)

@@ -137,7 +137,7 @@ func (t *Tracker) mark(f *flow, p *Packet, op *operation) {
 func (t *Tracker) markRun(f *flow, c *congestion, p *Packet) {
 	if m := c.marks; m != nil && p.Time-c.last <= runPause {
 		m.Packets++
-		m.Lasted = p.Time - m.Began
+		m.Lasted = between(m.Began, p.Time)
 		return
 	}
 	c.marks = &record.CE{PSN: p.PSN, Packets: 1, Began: p.Time}
@@ -166,23 +166,23 @@ func (t *Tracker) notify(g *flow, p *Packet) {
 	var delay *int64
 	switch {
 	case c.data > 0 && (c.since || p.Time-c.last <= cnpReach):
-		d := p.Time - c.last
+		d := between(c.last, p.Time)
 		delay = &d
 		n.delay.Add(d)
 		if c.since {
-			n.wait.Add(p.Time - c.first)
-			way.waited(p.Time - c.first)
+			n.wait.Add(between(c.first, p.Time))
+			way.waited(between(c.first, p.Time))
 		}
 	case c.acks > 0 && (n.count == 0 || c.ack >= n.last):
 	default:
 		n.unmarked++
 	}
 	if n.count > 0 {
-		n.spacing.Add(p.Time - n.last)
+		n.spacing.Add(between(n.last, p.Time))
 	}
 	if r := n.run; r != nil && p.Time-n.last <= runPause {
 		r.CNPs++
-		r.Lasted = p.Time - r.Began
+		r.Lasted = between(r.Began, p.Time)
 	} else {
 		n.run = &record.CNP{Delay: delay, CNPs: 1, Began: p.Time}
 		t.emit(f, p, n.run)
@@ -257,7 +257,7 @@ func (t *Tracker) judge(f *flow, c *congestion, p *Packet, rate float64) {
 			return
 		}
 		n.recovered++
-		took := p.Time - n.from
+		took := between(n.from, p.Time)
 		n.toRecover.Add(took)
 		t.emit(f, p, record.Recovered{Took: took, Depth: n.low / n.before})
 		n.state, r.kept = stateUsual, 0
@@ -281,7 +281,7 @@ func (t *Tracker) judge(f *flow, c *congestion, p *Packet, rate float64) {
 		if n.guessed {
 			n.judged++
 		}
-		took := n.doubt.time - n.from
+		took := between(n.from, n.doubt.time)
 		n.toSlow.Add(took)
 		n.state, n.low, n.from = stateSlow, min(rate, n.share*n.before), n.doubt.time
 		n.deepen()

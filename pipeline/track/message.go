@@ -132,7 +132,7 @@ func (t *Tracker) complete(f *flow, p *Packet, upTo uint32, responses bool) {
 func (t *Tracker) completed(f *flow, m *message, by record.FrameRef) {
 	f.req.completed++
 	if !m.partial {
-		t.latencies(f).kind(m.kind).Add(by.Time - m.start)
+		t.latencies(f).kind(m.kind).Add(between(m.start, by.Time))
 		t.cfg.Notes.messageLatency(by, by.Time-m.start)
 	}
 }
@@ -152,7 +152,7 @@ func (s *stream) dropSamples(psn uint32) {
 func (t *Tracker) sampleUpTo(f *flow, p *Packet, psn uint32) {
 	s := f.req
 	for len(s.samples) > 0 && psnDiff(s.samples[0].psn, psn) <= 0 {
-		t.latencies(f).ack.Add(p.Time - s.samples[0].time)
+		t.latencies(f).ack.Add(between(s.samples[0].time, p.Time))
 		t.cfg.Notes.ackLatency(p, p.Time-s.samples[0].time)
 		s.samples = s.samples[:copy(s.samples, s.samples[1:])]
 	}

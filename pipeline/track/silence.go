@@ -11,7 +11,7 @@ import (
 // of the kind.
 func (t *Tracker) silence(f *flow, p *Packet) {
 	s := f.req
-	gap := p.Time - max(s.last, s.lastAnswer)
+	gap := between(max(s.last, s.lastAnswer), p.Time)
 	if gap <= s.pause {
 		return
 	}
@@ -28,6 +28,9 @@ func (t *Tracker) silence(f *flow, p *Packet) {
 			s.pause = gap
 			return
 		}
+	}
+	if s.spent != nil {
+		s.spent.silent = p.Time
 	}
 	b := f.bad()
 	b.silences++

@@ -7,14 +7,18 @@ import (
 const (
 	// spentFrom is after how many packets of its sender a stream is busy enough
 	// to be asked what it waits for.
-	spentFrom = 64
+	spentFrom = 16
 	// longTurn is, in nanoseconds, what an answer needs at most from the tap back
-	// to the requester, and the requester's next packet to the tap. What is
-	// longer is the application's.
-	longTurn = 50_000
-	// backToBack is how many times as long as the shortest pause between two of
-	// a stream's packets one may be that is still none.
-	backToBack = 16
+	// to the requester, and the requester's next packet to the tap, where nothing
+	// says otherwise. What is longer is the application's.
+	longTurn = 250_000
+	// backToBack is how many times as long as usual between two packets of a
+	// message a pause may be that is still none.
+	backToBack = 8
+	// promptly is which part of a pause the way of an answer back to the
+	// requester, and that of its next packet, take at most for the answer to be
+	// what the requester waited for.
+	promptly = 4
 	// fullShare is which part of the peak, in eighths, has to be outstanding for
 	// a stream to have no room: ACKs are under way between tap and requester.
 	fullShare = 7
@@ -23,16 +27,15 @@ const (
 // spent is what the requester of a busy stream does with its time, in
 // nanoseconds, but for what is counted elsewhere.
 type spent struct {
-	from     int64 // since when this is counted
+	from     int64 // the stream's first packet
 	answered int64 // the first answer since the last request
-	least    int64 // the shortest pause between two requests, 0 before there was one
+	silent   int64 // the end of the last silence, see silence.go
+	pace     int64 // about the median of the pauses within messages, 0 before there was one
 	full     bool  // after the last request there was no room
 	credits  int16 // of the last ACK, -1 where it doesn't say
 	out      uint16
 
 	application, window, credit, stalled, unclear int64
-	// What others had counted when this began.
-	rnr, recovering, slowed int64
 }
 
 // noCredits is what spent.credits is where ACKs don't say.
@@ -44,28 +47,34 @@ func (s *stream) spend(f *flow, p *Packet, op *operation) {
 	t := s.spent
 	if t == nil {
 		if f.packets >= spentFrom && f.paced() && s.heard {
-			s.spent = &spent{from: p.Time, credits: noCredits}
-			s.spent.rnr, s.spent.recovering, s.spent.slowed = f.delayed()
+			t = &spent{from: f.first.time, credits: noCredits}
+			rnr, recovering, _ := f.delayed()
+			t.unclear = max(between(t.from, p.Time)-max(rnr, recovering), 0) // nobody has looked yet
+			s.spent = t
 		}
 		return
 	}
-	pause := p.Time - s.last
-	if pause <= 0 || s.rec != nil && s.rec.episode != nil { // it recovers
+	pause := between(s.last, p.Time)
+	if pause == 0 || s.rec != nil && s.rec.episode != nil { // it recovers
 		return
 	}
-	if t.least == 0 || pause < t.least {
-		t.least = pause
+	if t.silent == p.Time {
+		t.unclear += pause
+		return
 	}
 	answered := s.lastAnswer > s.last
 	idle := answered && len(s.messages) == 0 // nothing was outstanding any more
-	if !idle && !t.full && pause <= backToBack*t.least {
-		return // it sends
+	sends := pause <= backToBack*t.pace
+	if !op.begins() && !answered {
+		t.usual(pause)
 	}
 	last, _ := operationOf(s.lastOp)
 	reads := last.class == classOwing
+	rest := between(s.lastAnswer, p.Time)
 	switch {
+	case sends && !idle && !t.full:
 	case idle:
-		wait, rest := s.lastAnswer-s.last, p.Time-s.lastAnswer
+		wait := between(s.last, s.lastAnswer)
 		switch {
 		case rest > longTurn:
 			t.application += rest
@@ -75,32 +84,43 @@ func (s *stream) spend(f *flow, p *Packet, op *operation) {
 			wait += rest
 		}
 		if reads { // from the first response on it was served
-			wait -= s.lastAnswer - t.answered
+			wait -= between(t.answered, s.lastAnswer)
 		}
 		t.waited(p, wait)
 	case answered && t.full && reads:
-		t.waited(p, t.answered-s.last)
-		if rest := p.Time - s.lastAnswer; rest > longTurn {
+		t.waited(p, between(s.last, t.answered))
+		if rest > longTurn {
 			t.application += rest
 		}
-	case answered && t.full:
-		if rest := p.Time - s.lastAnswer; rest > longTurn {
-			t.application += rest
-			pause -= rest
-		}
+	case answered && t.full && rest <= longTurn && promptly*rest <= pause:
 		t.waited(p, pause)
-	case pause <= backToBack*t.least:
-	case answered && pause <= longTurn:
-		t.unclear += pause
+	case sends:
+	case pause <= longTurn:
+		if answered || op.begins() {
+			t.unclear += pause
+		}
 	case op.begins(): // there was room, and no message
 		t.application += pause
-	case pause > longTurn:
+	default:
 		t.stalled += pause
+	}
+}
+
+// usual brings pace nearer to the median of the pauses that it is told.
+func (t *spent) usual(pause int64) {
+	switch step := t.pace/16 + 1; {
+	case t.pace == 0:
+		t.pace = pause
+	case pause > t.pace:
+		t.pace += step
+	case pause < t.pace:
+		t.pace -= step
 	}
 }
 
 // waited counts time in which p had to wait for answers.
 func (t *spent) waited(p *Packet, ns int64) {
+	ns = max(ns, 0)
 	if t.credits != noCredits && int(t.out) >= int(t.credits) && takesBuffer(p.Opcode) {
 		t.credit += ns
 		return
@@ -137,11 +157,11 @@ func spentOf(f *flow) *record.Spent {
 		return nil
 	}
 	r := &record.Spent{
-		Total: max(s.last, s.lastAnswer) - t.from, Application: t.application, Window: t.window, Credits: t.credit, Stalled: t.stalled, Unclear: t.unclear,
+		Total: between(t.from, max(s.last, s.lastAnswer)), Application: t.application, Window: t.window, Credits: t.credit, Stalled: t.stalled, Unclear: t.unclear,
 	}
-	rnr, recovering, slowed := f.delayed()
-	r.RNR, r.Slowed = rnr-t.rnr, slowed-t.slowed
-	r.Recovery = recovering - t.recovering - r.RNR
+	var recovering int64
+	r.RNR, recovering, r.Slowed = f.delayed()
+	r.Recovery = recovering - r.RNR
 	r.Fit()
 	return r
 }
@@ -155,7 +175,7 @@ func (f *flow) delayed() (rnr, recovering, slowed int64) {
 	if m := f.more; m != nil && m.congestion != nil && m.congestion.told != nil {
 		n := m.congestion.told
 		if slowed = n.toRecover.Sum; n.state == stateSlow {
-			slowed += f.last.time - n.from
+			slowed += between(n.from, f.last.time)
 		}
 	}
 	return rnr, recovering, slowed

@@ -30,7 +30,7 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	t.endTry(f, record.ModeUnknown)
 
 	from := s.trueStart(p)
-	try := &record.Try{PSN: from, From: s.pos, Max: s.max, Silence: p.Time - s.last, Opcode: p.Opcode.String()}
+	try := &record.Try{PSN: from, From: s.pos, Max: s.max, Silence: between(s.last, p.Time), Opcode: p.Opcode.String()}
 	sent := idRange{from: r.began, to: p.ID, open: !r.repeats, known: s.ids.rise()}
 	r.began, r.first, r.repeats = p.ID, p.PSN, true
 	lost := s.lostFrom(from, sent)
@@ -48,7 +48,7 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	}
 	b.tries[try.Cause]++
 	if try.Cause == record.CauseRNR {
-		b.rnrTime += p.Time - r.rnr.time
+		b.rnrTime += between(r.rnr.time, p.Time)
 	}
 	if try.Cause == record.CauseTimeout {
 		b.silenceTime += try.Silence
@@ -137,7 +137,7 @@ func (s *stream) learnTimeout(silence int64) {
 
 func (l *lastTries) note(p *Packet, psn uint32, rnr bool) {
 	if l.n > 0 && l.psn == psn {
-		l.spacing = (p.Time - l.first) / int64(l.n)
+		l.spacing = between(l.first, p.Time) / int64(l.n)
 		l.n++
 	} else {
 		*l = lastTries{psn: psn, n: 1, first: p.Time}
@@ -187,21 +187,21 @@ func (t *Tracker) cause(f *flow, p *Packet, op *operation, psn uint32) reaction 
 	s := f.req
 	r := s.rec
 	if r.rnr.valid && r.rnr.pass == s.passes && r.rnr.psn == psn {
-		return reaction{cause: record.CauseRNR, react: p.Time - r.rnr.time - r.rnr.wait, has: true}
+		return reaction{cause: record.CauseRNR, react: between(r.rnr.time+r.rnr.wait, p.Time), has: true}
 	}
 	half := t.halfTimeout(f)
 	if n := r.nakFor(psn); n != nil && p.Time-n.time <= half {
 		n.acted = true
-		return reaction{cause: record.CauseNak, react: p.Time - n.time, has: true, nak: n}
+		return reaction{cause: record.CauseNak, react: between(n.time, p.Time), has: true, nak: n}
 	}
 	if n := r.nak(); n.valid && n.pass == s.passes && p.Time-n.time <= half && psnDiff(psn, n.psn) < 0 && op.begins() && s.sameMessage(psn, n.psn) {
-		return reaction{cause: record.CauseNak, react: p.Time - n.time, has: true, nak: n, whole: true}
+		return reaction{cause: record.CauseNak, react: between(n.time, p.Time), has: true, nak: n, whole: true}
 	}
 	if r.beyond.valid && r.beyond.pass == s.passes && r.beyond.psn == psn && p.Time-r.beyond.time <= half {
-		return reaction{cause: record.CauseRead, react: p.Time - r.beyond.time, has: true}
+		return reaction{cause: record.CauseRead, react: between(r.beyond.time, p.Time), has: true}
 	}
 	if x := s.resp; x != nil && op.class == classOwing && psnDiff(x.max, psnAdd(psn, 1)) > 0 && p.Time-x.time <= half {
-		return reaction{cause: record.CauseRead, react: p.Time - x.time, has: true} // it went by here, and got lost behind the tap
+		return reaction{cause: record.CauseRead, react: between(x.time, p.Time), has: true} // it went by here, and got lost behind the tap
 	}
 	if s.heard {
 		return reaction{cause: record.CauseTimeout}
@@ -340,7 +340,7 @@ func (t *Tracker) endEpisode(f *flow, now int64, recovered bool) {
 		return
 	}
 	e.Range.Last = (r.epMax - 1) & psnMask
-	e.Took = now - r.epTime
+	e.Took = between(r.epTime, now)
 	f.bad().recovering += e.Took
 	e.Recovered = recovered
 	t.emitAt(f, r.epFrame, e)
