@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/track"
 )
@@ -45,19 +46,18 @@ type Receiver struct {
 func (p *Peak) Rate() float64 { return 8e9 * float64(p.Bytes) / float64(p.Width) }
 
 // MeanRate is the rate while there is traffic, in bits a second: of the
-// longest windows those without any are left out. Traffic that lasts for less
-// than the shortest window counts as that long.
+// longest windows those without any are left out.
 func (r *Receiver) MeanRate() float64 {
 	longest := &r.Peaks[numWidths-1]
-	lasted := max(min(longest.Width*int64(longest.Windows), r.Last-r.First), burstWidths[0])
-	return 8e9 * float64(r.Bytes) / float64(lasted)
+	return 8e9 * float64(r.Bytes) / float64(longest.Width) / float64(max(longest.Windows, 1))
 }
 
-// Bounds of the receivers that are told apart, in a block and in all.
+// maxReceivers bounds the receivers that are told apart, in some 10 MB: beyond
+// it the half of them goes that got least. In a block there are at most as many
+// as it has packets.
 const (
-	maxBlockReceivers = 1 << 8
-	maxReceivers      = 1 << 10
-	receiverSlots     = 2 * maxBlockReceivers
+	maxReceivers  = 1 << 14
+	receiverSlots = 2 * capture.BatchFrames
 )
 
 // receiverKey is a receiver.
@@ -104,13 +104,12 @@ type blockReceiver struct {
 
 // bursts are the receivers of a block.
 type bursts struct {
-	list    []blockReceiver
-	leftOut uint64 // packets
-	slots   [receiverSlots]uint16
+	list  []blockReceiver
+	slots [receiverSlots]uint16
 }
 
 func (b *bursts) clear() {
-	b.list, b.leftOut = b.list[:0], 0
+	b.list = b.list[:0]
 	clear(b.slots[:])
 }
 
@@ -119,21 +118,23 @@ const mixing = 0x9e3779b97f4a7c15
 // add takes a packet that was captured at an interface.
 func (b *bursts) add(p *track.Packet, iface int32) {
 	r := b.find(p, iface)
-	if r == nil {
-		b.leftOut++
+	if p.Time < r.now.start { // it is late, and its window is gone: no peak is made of it
+		r.bytes += uint64(p.WireLen)
+		r.packets++
+		r.first = min(r.first, p.Time)
 		return
 	}
 	if p.Time >= r.now.start+burstWidths[0] {
 		r.close(0, &r.now)
 		r.now = window{start: p.Time - p.Time%burstWidths[0]}
 	}
-	r.last = p.Time
+	r.last = max(r.last, p.Time)
 	r.now.bytes += uint64(p.WireLen)
 	r.now.packets++
 	r.now.senders |= 1 << ((p.Src.Lo ^ p.Src.Hi) * mixing >> 58)
 }
 
-// find finds a packet's receiver, nil where there are too many.
+// find finds a packet's receiver.
 func (b *bursts) find(p *track.Packet, iface int32) *blockReceiver {
 	at := (p.Dst.Lo ^ p.Dst.Hi) * mixing >> (64 - bits.Len(receiverSlots) + 1)
 	for ; b.slots[at] != 0; at = (at + 1) % receiverSlots {
@@ -141,9 +142,6 @@ func (b *bursts) find(p *track.Packet, iface int32) *blockReceiver {
 		if r.addr == p.Dst && r.iface == iface && r.input == p.Input && r.vni == p.VNI && r.kind == p.Kind {
 			return r
 		}
-	}
-	if len(b.list) == maxBlockReceivers {
-		return nil
 	}
 	b.list = append(b.list, blockReceiver{})
 	b.slots[at] = uint16(len(b.list))
@@ -209,14 +207,12 @@ type receiver struct {
 
 // take takes a block, in the order of blocks.
 func (t *receivers) take(b *bursts) {
-	t.leftOut += b.leftOut
 	for i := range b.list {
 		x := &b.list[i]
 		r := t.byKey[x.receiverKey]
 		if r == nil {
 			if len(t.byKey) == maxReceivers {
-				t.leftOut += x.packets
-				continue
+				t.drop()
 			}
 			if t.byKey == nil {
 				t.byKey = make(map[receiverKey]*receiver)
@@ -233,12 +229,27 @@ func (t *receivers) take(b *bursts) {
 	}
 }
 
+// drop forgets the half of the receivers that got least.
+func (t *receivers) drop() {
+	all := make([]*receiver, 0, len(t.byKey))
+	for _, r := range t.byKey {
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b *receiver) int { return a.compare(&b.Receiver) })
+	for _, r := range all[len(all)/2:] {
+		t.leftOut += r.Packets
+		delete(t.byKey, receiverKey{r.Addr, r.Kind, r.VNI, r.Input, r.Interface})
+	}
+}
+
 func (r *receiver) take(width int, w *windows) {
 	p := &r.Peaks[width]
-	if p.Windows += w.n; p.Windows > w.n && w.first.start <= r.last[width].start {
+	switch p.Windows += w.n; {
+	case p.Windows > w.n && w.first.start < r.last[width].start: // late, as above
+	case p.Windows > w.n && w.first.start == r.last[width].start:
 		p.Windows--
 		r.last[width].add(&w.first)
-	} else {
+	default:
 		r.peak[width] = most(r.peak[width], r.last[width])
 		r.last[width] = w.first
 	}
@@ -267,9 +278,12 @@ func (t *receivers) result() []Receiver {
 		}
 		all = append(all, r.Receiver)
 	}
-	slices.SortFunc(all, func(a, b Receiver) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.First, b.First), cmp.Compare(a.Input, b.Input), cmp.Compare(a.Interface, b.Interface),
-			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Addr.Hi, b.Addr.Hi), cmp.Compare(a.Addr.Lo, b.Addr.Lo), cmp.Compare(a.VNI, b.VNI))
-	})
+	slices.SortFunc(all, func(a, b Receiver) int { return a.compare(&b) })
 	return all
+}
+
+// compare puts those with more bytes first.
+func (r *Receiver) compare(o *Receiver) int {
+	return cmp.Or(cmp.Compare(o.Bytes, r.Bytes), cmp.Compare(r.First, o.First), cmp.Compare(r.Input, o.Input), cmp.Compare(r.Interface, o.Interface),
+		cmp.Compare(r.Kind, o.Kind), cmp.Compare(r.Addr.Hi, o.Addr.Hi), cmp.Compare(r.Addr.Lo, o.Addr.Lo), cmp.Compare(r.VNI, o.VNI))
 }

@@ -104,7 +104,7 @@ func (e *engine) link(input, iface int32) pause.Link {
 // sessions, if these leave room.
 func (r *Result) pauses(p *pause.Result, maxEvents int) {
 	r.Pause = *p
-	if len(p.Traffic) > 0 {
+	if len(p.Rows) > 0 {
 		r.Sessions = r.Sessions.With(r.Pause.Complete)
 	}
 	var events []record.Event

@@ -72,7 +72,7 @@ type Result struct {
 	Pause         pause.Result
 	PausesLeftOut uint64
 	// Receivers are those of RoCE traffic, with most bytes first, and
-	// ReceiversLeftOut the packets to others than those that are told apart.
+	// ReceiversLeftOut the packets to those that were forgotten for others.
 	Receivers        []Receiver
 	ReceiversLeftOut uint64
 	// Priorities are the Config's.

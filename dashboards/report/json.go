@@ -61,6 +61,9 @@ func JSON(w io.Writer, r *Report, _ Options) error {
 		o.member("pause_left_out", r.PauseLeftOut)
 	}
 	o.member("receivers", r.Receivers)
+	if r.ReceiversLeftOut > 0 {
+		o.member("receivers_left_out", r.ReceiversLeftOut)
+	}
 	o.member("findings", r.Findings)
 	return o.close()
 }

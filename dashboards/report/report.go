@@ -47,6 +47,8 @@ type Report struct {
 	Pause   []Pause
 	// Receivers are those who get most of the RoCE traffic.
 	Receivers []Receiver
+	// ReceiversLeftOut are packets to receivers that were forgotten for others.
+	ReceiversLeftOut uint64
 	// PauseLeftOut counts what PFC and PAUSE frames said beyond the rows of
 	// Pause, whose number is bounded.
 	PauseLeftOut uint64
@@ -221,9 +223,9 @@ func New(inputs []capture.Input, c *pipeline.Result, findings []record.Finding, 
 		Sessions: c.Sessions, Events: c.Events, EventsLeftOut: c.EventsLeftOut + c.PausesLeftOut, Signs: c.Signs, Forgotten: c.Forgotten,
 		Hosts: hwcounters.Expect(c.Sessions, c.Signs),
 
-		Classes:      newClasses(c),
-		Pause:        newPauses(inputs, c),
-		Receivers:    newReceivers(c, inputs),
+		Classes:   newClasses(c),
+		Pause:     newPauses(inputs, c),
+		Receivers: newReceivers(c, inputs), ReceiversLeftOut: c.ReceiversLeftOut,
 		PauseLeftOut: c.Pause.LeftOut,
 		Findings:     newFindings(findings),
 	}

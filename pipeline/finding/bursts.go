@@ -49,6 +49,14 @@ func (f *Facts) together(end *record.Endpoint) string {
 	return " In the " + duration(p.Width) + " in which most came, at least " + plural(uint64(p.Senders), "host") + " sent, " + bitRate(p.Rate()) + " together."
 }
 
+// activeRate is the mean rate while there is traffic, in bits a second, of one
+// that lasts for less than the longest windows too.
+func activeRate(r *pipeline.Receiver) float64 {
+	shortest, longest := r.Peaks[0].Width, &r.Peaks[len(r.Peaks)-1]
+	lasted := max(min(longest.Width*int64(longest.Windows), r.Last-r.First), shortest)
+	return 8e9 * float64(r.Bytes) / float64(lasted)
+}
+
 // microbursts says to whom traffic comes in bursts where it does not go well
 // with it: packets are lost or marked on the way, or answers take longer than
 // timers. Where one sender alone loses packets it may be its own path.
@@ -71,9 +79,12 @@ func microbursts(f *Facts) []record.Finding {
 		if b.r = f.receiverOf(&to.end); b.r == nil {
 			continue
 		}
-		mean := b.r.MeanRate()
+		mean := activeRate(b.r)
 		for i := range b.r.Peaks[:len(b.r.Peaks)-1] {
 			p := &b.r.Peaks[i]
+			if b.peak != nil && p.Rate() <= b.peak.Rate() {
+				continue
+			}
 			if p.Packets >= burstPackets && p.Rate() >= burstTimes*mean {
 				b.peak, b.times = p, p.Rate()/mean
 			}
@@ -92,7 +103,7 @@ func microbursts(f *Facts) []record.Finding {
 	for i := range all[:min(len(all), maxListed)] {
 		b := &all[i]
 		list = append(list, record.Evidence{
-			{Key: "receiver", Value: string(b.r.Addr.Append(nil, b.r.Kind))}, {Key: "mean_bps", Value: uint64(b.r.MeanRate())}, {Key: "window_ns", Value: b.peak.Width},
+			{Key: "receiver", Value: string(b.r.Addr.Append(nil, b.r.Kind))}, {Key: "mean_bps", Value: uint64(activeRate(b.r))}, {Key: "window_ns", Value: b.peak.Width},
 			{Key: "rate_bps", Value: uint64(b.peak.Rate())}, {Key: "packets", Value: b.peak.Packets}, {Key: "senders", Value: uint64(b.peak.Senders)}, {Key: "start", Value: b.peak.Start},
 			{Key: "lost", Value: b.sum.lost}, {Key: "marked", Value: b.sum.marked}, {Key: "timeouts", Value: b.sum.timeouts},
 		})
@@ -101,7 +112,7 @@ func microbursts(f *Facts) []record.Finding {
 	who := string(b.r.Addr.Append(nil, b.r.Kind))
 	title := "Traffic to " + who + " comes in bursts: within " + time.Duration(b.peak.Width).String() + " at up to " + bitRate(b.peak.Rate()) + ", " +
 		strconv.FormatFloat(b.times, 'f', 0, 64) + " times the rate while there is any"
-	detail := "On the way there " + b.sum.say() + ", and averages over a second do not show why: queues fill within such a burst."
+	detail := "On the way there " + b.sum.say() + ", and averages over a second do not show why: queues can fill within such a burst."
 	if b.peak.Senders > 1 {
 		detail += " At least " + plural(uint64(b.peak.Senders), "host") + " sent in that window."
 	} else {
@@ -110,7 +121,7 @@ func microbursts(f *Facts) []record.Finding {
 	if n := len(all) - 1; n > 0 {
 		detail += " The same holds for " + plural(uint64(n), "other receiver") + "."
 	}
-	detail += " That the bursts are what fills the queues is likely, and not shown by this capture; time stamps that a host's software makes can show bursts that were none on the wire. " +
+	detail += " That the bursts are what fills the queues is not shown by this capture, and behind the queue that marks or drops they tell nothing of it; time stamps that a host's software makes can show bursts that were none on the wire. " +
 		"Compare with the buffer and the ECN thresholds of the port towards the receiver; smaller messages, fewer of them outstanding, or a rate limit at the senders flatten bursts."
 	return one(record.Finding{
 		Severity: record.Info, Code: "microbursts", Title: title, Detail: detail,
