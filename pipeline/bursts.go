@@ -53,11 +53,12 @@ func (r *Receiver) MeanRate() float64 {
 }
 
 // maxReceivers bounds the receivers that are told apart, in some 10 MB: beyond
-// it the half of them goes that got least. In a block there are at most as many
-// as it has packets.
+// it the half of them goes that got least. In a block there is room for as many
+// as there are frames in those that are read.
 const (
-	maxReceivers  = 1 << 14
-	receiverSlots = 2 * capture.BatchFrames
+	maxReceivers      = 1 << 14
+	maxBlockReceivers = capture.BatchFrames
+	receiverSlots     = 2 * maxBlockReceivers
 )
 
 // receiverKey is a receiver.
@@ -104,12 +105,13 @@ type blockReceiver struct {
 
 // bursts are the receivers of a block.
 type bursts struct {
-	list  []blockReceiver
-	slots [receiverSlots]uint16
+	list    []blockReceiver
+	leftOut uint64 // packets
+	slots   [receiverSlots]uint16
 }
 
 func (b *bursts) clear() {
-	b.list = b.list[:0]
+	b.list, b.leftOut = b.list[:0], 0
 	clear(b.slots[:])
 }
 
@@ -118,6 +120,10 @@ const mixing = 0x9e3779b97f4a7c15
 // add takes a packet that was captured at an interface.
 func (b *bursts) add(p *track.Packet, iface int32) {
 	r := b.find(p, iface)
+	if r == nil {
+		b.leftOut++
+		return
+	}
 	if p.Time < r.now.start { // it is late, and its window is gone: no peak is made of it
 		r.bytes += uint64(p.WireLen)
 		r.packets++
@@ -134,7 +140,7 @@ func (b *bursts) add(p *track.Packet, iface int32) {
 	r.now.senders |= 1 << ((p.Src.Lo ^ p.Src.Hi) * mixing >> 58)
 }
 
-// find finds a packet's receiver.
+// find finds a packet's receiver, nil where there is no room for it.
 func (b *bursts) find(p *track.Packet, iface int32) *blockReceiver {
 	at := (p.Dst.Lo ^ p.Dst.Hi) * mixing >> (64 - bits.Len(receiverSlots) + 1)
 	for ; b.slots[at] != 0; at = (at + 1) % receiverSlots {
@@ -142,6 +148,9 @@ func (b *bursts) find(p *track.Packet, iface int32) *blockReceiver {
 		if r.addr == p.Dst && r.iface == iface && r.input == p.Input && r.vni == p.VNI && r.kind == p.Kind {
 			return r
 		}
+	}
+	if len(b.list) == maxBlockReceivers {
+		return nil
 	}
 	b.list = append(b.list, blockReceiver{})
 	b.slots[at] = uint16(len(b.list))
@@ -207,6 +216,7 @@ type receiver struct {
 
 // take takes a block, in the order of blocks.
 func (t *receivers) take(b *bursts) {
+	t.leftOut += b.leftOut
 	for i := range b.list {
 		x := &b.list[i]
 		r := t.byKey[x.receiverKey]

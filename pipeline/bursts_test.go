@@ -132,3 +132,30 @@ func BenchmarkBursts(b *testing.B) {
 		b.Fatal(all.Receivers())
 	}
 }
+
+// TestManyReceivers: all of those count that a block can have, and of more than
+// are told apart those that get most.
+func TestManyReceivers(t *testing.T) {
+	const blocks, heavy = 40, 7
+	var all pipeline.Bursts
+	list := make([]track.Packet, capture.BatchFrames+10)
+	now, light := int64(1), uint64(0)
+	for range blocks {
+		for i := range list {
+			now += 1000
+			p := &list[i]
+			*p = track.Packet{Time: now, WireLen: 100, Kind: decode.AddrIPv4}
+			if p.Dst.Lo = heavy; i%4 > 0 {
+				light++
+				p.Dst.Lo = 1000 + light
+			}
+		}
+		all.Add(list)
+	}
+	if n := all.Packets(heavy); n != uint64(blocks*((len(list)+3)/4)) {
+		t.Errorf("%d packets to the one that gets most", n)
+	}
+	if n := all.Receivers(); n > 1<<14 || n < 1<<13 {
+		t.Errorf("%d receivers", all.Receivers())
+	}
+}

@@ -21,6 +21,7 @@ func NewDoubles() *Doubles {
 func (d *Doubles) Add(p *decode.Packet) {
 	b := &d.b
 	b.items, b.points, b.shards = b.items[:0], b.points[:0], b.shards[:0]
+	b.bursts.clear()
 	clear(d.w.at[:])
 	d.w.pkt = *p
 	if d.w.take(b); len(b.items) == 0 {
@@ -60,6 +61,16 @@ func (x *Bursts) Add(list []track.Packet) {
 
 // Receivers is how many there are.
 func (x *Bursts) Receivers() int { return len(x.all.byKey) }
+
+// Packets is how many went to an address.
+func (x *Bursts) Packets(addr uint64) uint64 {
+	for _, r := range x.all.result() {
+		if r.Addr.Lo == addr {
+			return r.Packets
+		}
+	}
+	return 0
+}
 
 // PointOf is the digest of the point where a packet was captured.
 func PointOf(p *decode.Packet) uint32 { return pointOf(p) }

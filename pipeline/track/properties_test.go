@@ -114,7 +114,7 @@ func TestTimeTies(t *testing.T) {
 		}
 		got := totals(c.analyse(t))
 		same(t, "microseconds", seed, want, got, "First", "Last", "SilenceTime", "Silences", "RNRTime", "Marks",
-			"AckLatency", "MessageLatency", "Latency", "NakReaction", "Congestion")
+			"AckLatency", "MessageLatency", "Latency", "NakReaction", "Congestion", "Spent")
 		for k, d := range got {
 			x, y := want[k].Congestion, d.Congestion
 			if (x == nil) != (y == nil) || x != nil && (x.DataMarked != y.DataMarked || x.AcksMarked != y.AcksMarked || x.CNPsMarked != y.CNPsMarked || x.CNPs != y.CNPs) {
