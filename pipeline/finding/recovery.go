@@ -89,13 +89,18 @@ func places(h hits) string {
 		}
 	}
 	n[record.Refused] = 0
-	return atPlaces(&n, "everything had passed this tap")
+	return atPlaces(&n, h.lostBefore() > 0, "everything had passed this tap")
 }
 
 // atPlaces is "In 3 of the tries packets were missing at this tap, in one
-// everything had passed this tap." passed says the latter.
-func atPlaces(n *[record.NumPlaces]uint64, passed string) string {
+// everything had passed this tap." passed says the latter, and missing
+// that packets are seen to be.
+func atPlaces(n *[record.NumPlaces]uint64, missing bool, passed string) string {
 	all := sum(n[:])
+	before := "packets were missing at this tap"
+	if !missing {
+		before = "it had broken off here in the middle of a message: the rest was lost before this tap, or not sent yet"
+	}
 	first := " of the tries"
 	s := clauses(func(c counted) string {
 		switch c.n {
@@ -112,7 +117,7 @@ func atPlaces(n *[record.NumPlaces]uint64, passed string) string {
 		}
 		return "in " + count(c.n) + of + " " + c.name
 	},
-		counted{n[record.BeforeTap], "packets were missing at this tap"},
+		counted{n[record.BeforeTap], before},
 		counted{n[record.AfterTap], passed},
 		counted{n[record.Answer], "the first packet sent again had arrived before, and its answer was lost or late"},
 		counted{n[record.PlaceUnknown], "nothing tells where packets were lost, if any were"})
@@ -120,6 +125,14 @@ func atPlaces(n *[record.NumPlaces]uint64, passed string) string {
 		return ""
 	}
 	return " " + strings.ToUpper(s[:1]) + s[1:] + "."
+}
+
+// lostBefore is how many packets are seen to be lost ahead of the tap.
+func (h hits) lostBefore() (n uint64) {
+	for i := range h {
+		n += lostBefore(&h[i].stream)
+	}
+	return n
 }
 
 // goBackN says what was sent again, and what that cost.
@@ -287,7 +300,7 @@ func ackTimeout(f *Facts) []record.Finding {
 	}
 	detail := "Nothing told the requester of a loss there: the last packet of a burst, a READ's only response or the answer was lost, or the answer came too late."
 	if sum(at[:]) == n && at[record.Answer] < n { // else answer-lost says it
-		detail += atPlaces(&at, "everything had passed this tap, so that it was lost behind it, or the answer before it")
+		detail += atPlaces(&at, h.lostBefore() > 0, "everything had passed this tap, so that it was lost behind it, or the answer before it")
 	}
 	detail += f.stood()
 	more := record.Evidence{
@@ -303,7 +316,11 @@ func ackTimeout(f *Facts) []record.Finding {
 			{Key: "session", Value: x.s.ID}, {Key: "psn", Value: uint64(o.PSN)}, {Key: "tries", Value: o.N}, {Key: "lasted_ns", Value: o.Lasted()}, {Key: "first", Value: o.First},
 		}})
 	}
-	detail += " A timer costs far more than a NAK: see whether the QPs' ACK timeout suits this network, once the loss has been dealt with."
+	detail += " A timer costs far more than a NAK: see whether the QPs' ACK timeout suits this network"
+	if h.lostBefore() > 0 || at[record.AfterTap] > 0 {
+		detail += ", once the loss has been dealt with"
+	}
+	detail += "."
 	return h.finding(severity, "ack-timeout", title, detail, more)
 }
 
