@@ -1,0 +1,64 @@
+// Package enginetest starts real engines for tests.
+package enginetest
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/rocelens/rocelens/storage/engine"
+)
+
+// Main is for TestMain of a package that starts engines: the test's program is
+// what is started again as ClickHouse.
+func Main(m *testing.M) int {
+	if code, is := engine.Child(os.Args, os.Stderr); is {
+		return code
+	}
+	return m.Run()
+}
+
+// Need skips a test where there is no ClickHouse to start. Under CI=true it
+// fails.
+func Need(t testing.TB) {
+	t.Helper()
+	if err := engine.Available(t.Context(), t.TempDir()); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
+
+// Start starts an engine for the time of the test, in a directory of its own or,
+// if dir is not empty, in that. With native it listens for ClickHouse's own
+// protocol as well.
+func Start(t testing.TB, dir string, native bool) *engine.Engine {
+	t.Helper()
+	Need(t)
+	cfg := engine.DefaultConfig()
+	cfg.Dir, cfg.Native, cfg.Owner = dir, native, t.Name()
+	if dir == "" {
+		cfg.Dir = t.TempDir()
+	}
+	return StartConfig(t, cfg)
+}
+
+// StartConfig is Start with any configuration.
+func StartConfig(t testing.TB, cfg engine.Config) *engine.Engine {
+	t.Helper()
+	Need(t)
+	e, err := engine.New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
