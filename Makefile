@@ -27,7 +27,7 @@ SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run build test lint fmt-check vet cross tidy-check golangci race fuzz bench bench-compare pgo golden cover clean
+.PHONY: help run build static engine engine-for-tests test lint fmt-check vet cross tidy-check golangci race fuzz bench bench-compare pgo golden cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -41,10 +41,22 @@ run: build ## build bin/rocelens and analyse a real capture
 
 # Go's own cache decides what is compiled again, so the target is always made.
 # The version is stamped with -X, hence no second stamp by the go command.
-build: ## build bin/rocelens, static and without cgo
+build: ## build bin/rocelens without cgo
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/rocelens
 
-test: ## run all tests
+# On Linux the program can load libchdb.so, and for that is linked with glibc.
+# This one is not: its embedded ClickHouse must be a clickhouse in PATH.
+static: ## build bin/rocelens for Linux without glibc; it can't load libchdb.so
+	CGO_ENABLED=0 GOOS=linux $(GO) build -tags static -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/rocelens
+
+engine: ## fetch the ClickHouse library into the user's cache, 178 MB, once
+	@storage/engine/fetch.sh
+
+# Without the library its tests are skipped; in CI they must run.
+engine-for-tests:
+	@storage/engine/fetch.sh || { [ "$${CI:-}" != true ] && echo "engine: tests of the embedded ClickHouse are skipped"; }
+
+test: engine-for-tests ## run all tests
 	$(GO) test ./...
 
 lint: fmt-check tidy-check vet cross golangci ## gofmt, go vet, builds for other systems, golangci-lint
@@ -71,7 +83,7 @@ golangci:
 	$(LINT) run ./...
 
 # The race detector needs cgo, and with it a C compiler.
-race: ## run all tests under the race detector
+race: engine-for-tests ## run all tests under the race detector
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./...
 
 # go test fuzzes one target of one package at a time.
@@ -105,7 +117,7 @@ golden: ## rewrite the golden files, for you to read
 	echo "A golden file states what is right. The program wrote it, only you can judge it."
 
 # A line of code counts as covered whichever package's test ran it.
-cover: ## run all tests and print the coverage of each package
+cover: engine-for-tests ## run all tests and print the coverage of each package
 	@$(GO) test -coverpkg=./... -coverprofile=coverage.out ./... | { grep -vE '^ok|coverage: [0-9.]+% of|no test files' || true; }
 	@awk 'NR > 1 { \
 	    file = $$1; sub(/:.*/, "", file); sub(/\/[^\/]*$$/, "", file); \

@@ -139,7 +139,11 @@ func (e *Engine) prepare(ctx context.Context) (err error) {
 	if err := makeDirs(e.cfg.Dir); err != nil {
 		return err
 	}
-	if e.secret, err = password(e.cfg.Dir); err != nil {
+	listen, err := e.cfg.listen()
+	if err != nil {
+		return err
+	}
+	if e.secret, err = password(e.cfg.Dir, listen.Addr().String()); err != nil {
 		return fmt.Errorf("the password of the embedded ClickHouse: %w", err)
 	}
 	return nil

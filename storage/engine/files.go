@@ -41,10 +41,11 @@ func makeDirs(dir string) error {
 	return nil
 }
 
-// password returns the password in the file of credentials. A new one is made if
-// there is none, or if others could have read it.
-func password(dir string) (string, error) {
+// password returns the password in the file of credentials, which names host. A
+// new one is made if there is none, or if others could have read it.
+func password(dir, host string) (string, error) {
 	path := filepath.Join(dir, credentialsName)
+	secret := newPassword()
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -58,11 +59,12 @@ func password(dir string) (string, error) {
 			return "", err
 		}
 		if f := strings.Fields(string(text)); len(f) == 6 && f[4] == "password" && isPassword(f[5]) {
-			return f[5], nil
+			if secret = f[5]; f[1] == host {
+				return secret, nil
+			}
 		}
 	}
-	secret := newPassword()
-	return secret, writeFile(path, "machine 127.0.0.1 login "+user+" password "+secret+"\n")
+	return secret, writeFile(path, "machine "+host+" login "+user+" password "+secret+"\n")
 }
 
 const passwordBytes = 24 // of chance

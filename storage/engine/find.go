@@ -53,8 +53,8 @@ func (e *MissingError) Error() string {
 	}
 	get := "install ClickHouse, or name the library of chDB in " + LibraryEnv
 	if runtime.GOARCH == "amd64" && canLoad {
-		get = fmt.Sprintf("`make engine` in the source of rocelens gets the library, and so does: cd %s && "+
-			"npm pack %s@%s && tar -xzf chdb-lib-*.tgz --strip-components=1 package/%s",
+		get = fmt.Sprintf("`make engine` in the source of rocelens gets the library, and so does: mkdir -p %[1]s && "+
+			"cd %[1]s && npm pack %[2]s@%[3]s && tar -xzf chdb-lib-*.tgz --strip-components=1 package/%[4]s",
 			shellWord(e.Dir), pin("PACKAGE"), pin("VERSION"), libraryName)
 	} else if !canLoad {
 		get = "this build of rocelens can't load libraries, so install ClickHouse"
