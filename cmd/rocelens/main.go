@@ -12,9 +12,17 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rocelens/rocelens/storage/engine"
 )
 
-func main() { os.Exit(mainExit()) }
+func main() {
+	// Before anything else: this may be a ClickHouse that rocelens has started.
+	if code, is := engine.Child(os.Args, os.Stderr); is {
+		os.Exit(code)
+	}
+	os.Exit(mainExit())
+}
 
 // mainExit runs rocelens as a process: with its arguments, its streams and the
 // signals that end it.
@@ -116,6 +124,6 @@ a finding at or above --fail-on. The highest wins.`,
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(explainFlagError)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newAnalyze(io), newPackets(io), newSession(io), newCorrelate(io), newFields(io), newAnnotate(io), newAnonymize(io), newGenerate(io), newVersion(io), newCompletion(io))
+	root.AddCommand(newAnalyze(io), newPackets(io), newSession(io), newCorrelate(io), newFields(io), newAnnotate(io), newAnonymize(io), newGenerate(io), newStore(io), newVersion(io), newCompletion(io))
 	return root
 }

@@ -4,7 +4,7 @@
 // What is started is a clickhouse found in PATH, or the program itself once
 // more, which then loads libchdb.so (ClickHouse as a library) and becomes its
 // clickhouse-local with listening ports. Every program that starts engines
-// therefore calls Child first thing in main. See docs/adr/0012.
+// therefore calls Child first thing in main. See docs/adr/0010.
 package engine
 
 import (
