@@ -95,7 +95,8 @@ func writeFile(path, text string) (err error) {
 		f.Close()
 		return err
 	}
-	if err = f.Close(); err != nil {
+	err = f.Close()
+	if err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)

@@ -254,3 +254,67 @@ func TestDisk(t *testing.T) {
 		})
 	}
 }
+
+// TestDiskFills: when the disk fills up while ClickHouse runs, inserts fail and
+// say why, and it goes on with what it has.
+func TestDiskFills(t *testing.T) {
+	enginetest.Need(t)
+	e := enginetest.StartConfig(t, config(mount(t, "size=32m", 0)))
+	pid := e.PID()
+	c := open(t, e.Endpoint(), false)
+	exec(t, c, "CREATE DATABASE d")
+	exec(t, c, createX)
+	insert(t, c, 1000)
+	err := c.Exec(t.Context(), "INSERT INTO d.x SELECT rand64() FROM numbers(20000000)") // 160 MB that can't be packed
+	if err == nil || !strings.Contains(err.Error(), "No space left on device") && !strings.Contains(err.Error(), "NOT_ENOUGH_SPACE") {
+		t.Errorf("the insert: %v", err)
+	}
+	if n := count(t, c); n < 1000 {
+		t.Errorf("%d rows", n)
+	}
+	exec(t, c, "TRUNCATE TABLE d.x SYNC")
+	insert(t, c, 1000)
+	if n := count(t, c); n != 1000 || e.PID() != pid {
+		t.Errorf("%d rows, process %d and then %d", n, pid, e.PID())
+	}
+}
+
+// TestGuard: the end of the pipe ends ClickHouse, also where the kernel does not
+// end it with its parent.
+func TestGuard(t *testing.T) {
+	lib, dir := library(t), t.TempDir()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().(*net.TCPAddr)
+	l.Close()
+	config := filepath.Join(dir, "config.xml")
+	text := fmt.Sprintf("<clickhouse><path>%s/data/</path><listen_host>127.0.0.1</listen_host><http_port>%d</http_port></clickhouse>", dir, addr.Port)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := osexec.Command("/proc/self/exe", "__clickhouse", lib, config, "http")
+	cmd.ExtraFiles = []*os.File{r, r} // the first stands for the lock
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	eventually(t, "the port", func() bool {
+		conn, err := net.Dial("tcp", addr.String())
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+	w.Close()
+	err = cmd.Wait()
+	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || s.Signal() != syscall.SIGKILL {
+		t.Errorf("it ended so: %v", err)
+	}
+}
