@@ -30,11 +30,13 @@ type Annotator struct {
 	tries    []try                      // by their number - 1
 	answers  map[uint64]uint32          // numbers of tries, by the frame of the NAK that asked for them
 	seen     map[way]*[lastSeen]sight   // of streams with tries
+	damaged  map[way]*[lastSeen]sight   // what came with a wrong ICRC
 	note     decode.Note
 }
 
 // lastSeen is how many packets of a way are remembered, and maxWays of how many
-// ways: more than are ever outstanding, in 64 MiB at most.
+// ways: more than are ever outstanding, in 64 MiB at most, and what came damaged
+// in as much.
 const (
 	lastSeen = 1 << 12
 	maxWays  = 1 << 10
@@ -70,7 +72,7 @@ type stream struct {
 func New(r *pipeline.Result, notes *track.Notes, frames uint64) *Annotator {
 	a := &Annotator{
 		notes: notes, events: r.Events, sessions: make(map[string]*record.Session), byFrame: make(map[uint64][]int), answers: make(map[uint64]uint32),
-		seen: make(map[way]*[lastSeen]sight),
+		seen: make(map[way]*[lastSeen]sight), damaged: make(map[way]*[lastSeen]sight),
 	}
 	for i := range r.Events {
 		e := &r.Events[i]
@@ -154,6 +156,28 @@ func (a *Annotator) before(p *decode.Packet, n *decode.Note) uint64 {
 	return was.frame
 }
 
+// damage notes a packet that came with a wrong ICRC, so that its PSN may be
+// wrong too.
+func (a *Annotator) damage(p *decode.Packet, n *decode.Note) {
+	w := wayOf(n)
+	if a.damaged[w] == nil {
+		if len(a.damaged) == maxWays {
+			return
+		}
+		a.damaged[w] = new([lastSeen]sight)
+	}
+	a.damaged[w][p.PSN%lastSeen] = sight{frame: p.Frame.Number, psn: p.PSN}
+}
+
+// damagedIn is the frame in which a packet came with a wrong ICRC the last time,
+// 0 without one.
+func (a *Annotator) damagedIn(p *decode.Packet, n *decode.Note) uint64 {
+	if list := a.damaged[wayOf(n)]; list != nil && list[p.PSN%lastSeen].psn == p.PSN {
+		return list[p.PSN%lastSeen].frame
+	}
+	return 0
+}
+
 // Of are the comments on a packet, nil where it is part of nothing. Its ICRC is
 // to be verified before. Packets come in their order.
 func (a *Annotator) Of(p *decode.Packet) (comments []string) {
@@ -174,6 +198,9 @@ func (a *Annotator) Of(p *decode.Packet) (comments []string) {
 		return comments
 	}
 	before := a.before(p, n)
+	if n.Verdict == decode.VerdictCorrupt {
+		a.damage(p, n)
+	}
 	say := func(kind, text string) { comments = append(comments, lead+kind+": "+text+in(n.Session)) }
 	if n.Retransmission() {
 		say("retransmission", a.again(p, n, before))
@@ -254,7 +281,10 @@ func (a *Annotator) belongs(id uint32) string {
 // a frame, if that is not 0.
 func (a *Annotator) again(p *decode.Packet, n *decode.Note, before uint64) string {
 	text := "PSN " + strconv.FormatUint(uint64(p.PSN), 10) + " sent again, "
+	damaged := a.damagedIn(p, n)
 	switch {
+	case n.Verdict == decode.VerdictFill && damaged != 0:
+		text += "and seen here before with a wrong ICRC alone, in " + frames(damaged, damaged)
 	case n.Verdict == decode.VerdictFill:
 		text += "and never seen here before"
 		if n.TryID != 0 && n.Place == decode.PlaceBeforeTap {

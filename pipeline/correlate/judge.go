@@ -54,6 +54,9 @@ func (m *matcher) retire(i int32) {
 		}
 	}
 	if first > 0 {
+		if st := &m.flows[e.flow]; st.begun && isRequest(e.id.opcode()) {
+			st.came(st.unwrap(e.id.psn()))
+		}
 		m.both(&hops[first-1], at[first-1], func(c *Counts) { m.appeared(i, at[first-1], c) })
 	}
 	for spot := first; spot < last; spot++ {

@@ -21,8 +21,9 @@ type flowState struct {
 	hops    []flowHop // of its path, made when they are needed
 	lost    []lostAt  // lately, for the tries that follow
 	tries   uint64
-	before  uint64 // of them, for what was missing at the first tap
-	missing uint64 // packets that were missing there and were gone back for
+	before  uint64     // of them, for what was missing at the first tap
+	missing uint64     // packets that were missing there and were gone back for
+	counted [][2]int64 // their PSNs, as gaps; the last ones
 }
 
 // flowHop are the figures of one hop.
@@ -42,6 +43,10 @@ type lostAt struct {
 // maxGaps bounds how many gaps are remembered until a requester goes back for
 // one. It goes back for the first.
 const maxGaps = 64
+
+// maxCounted bounds how many gaps are remembered that a requester has gone back
+// for.
+const maxCounted = 1 << 10
 
 // maxLost bounds how many losses of a flow wait for the try that they cause.
 const maxLost = 1 << 10
@@ -80,7 +85,13 @@ func (m *matcher) follow(s *sight, f *planFlow) (pos int64, newest bool) {
 			st.before++
 		}
 		for _, g := range st.gaps {
-			st.missing += uint64(max(g[1]-max(g[0], pos), 0))
+			if g[0] = max(g[0], pos); g[1] > g[0] {
+				st.missing += uint64(g[1] - g[0])
+				if len(st.counted) == maxCounted {
+					st.counted = slices.Delete(st.counted, 0, maxCounted/2)
+				}
+				st.counted = append(st.counted, g)
+			}
 		}
 		m.tries.push(try{time: s.time, flow: s.flow, from: pos, to: st.high, before: missed})
 		st.gaps = st.gaps[:0]
@@ -94,17 +105,33 @@ func (m *matcher) follow(s *sight, f *planFlow) (pos int64, newest bool) {
 }
 
 // fill takes a PSN out of the gaps: it was only late.
-func (st *flowState) fill(pos int64) {
-	for i, g := range st.gaps {
+func (st *flowState) fill(pos int64) { st.gaps, _ = without(st.gaps, pos, maxGaps) }
+
+// came takes a PSN out of what is missing at the first tap of the path, where a
+// tap behind it has the packet: the network did not lose it there, the capture
+// did.
+func (st *flowState) came(pos int64) {
+	st.fill(pos)
+	var found bool
+	if st.counted, found = without(st.counted, pos, maxCounted); found {
+		st.missing--
+	}
+}
+
+// without is a list of gaps less a PSN, and whether that was in one. There are
+// at most so many of them.
+func without(gaps [][2]int64, pos int64, most int) (left [][2]int64, found bool) {
+	for i, g := range gaps {
 		if pos < g[0] || pos >= g[1] {
 			continue
 		}
-		st.gaps[i] = [2]int64{g[0], pos}
-		if pos+1 < g[1] && len(st.gaps) < maxGaps {
-			st.gaps = slices.Insert(st.gaps, i+1, [2]int64{pos + 1, g[1]})
+		gaps[i] = [2]int64{g[0], pos}
+		if pos+1 < g[1] && len(gaps) < most {
+			gaps = slices.Insert(gaps, i+1, [2]int64{pos + 1, g[1]})
 		}
-		return
+		return gaps, true
 	}
+	return gaps, false
 }
 
 // acknowledged notes what an answer acknowledges. Which flow's PSNs it is
@@ -123,6 +150,9 @@ func (m *matcher) acknowledged(s *sight, f *planFlow) {
 		}
 	}
 	to := &m.flows[st.partner]
+	if path := m.plan.flows[st.partner].path; path >= 0 && s.time > m.end[m.plan.paths[path].Taps[0]] {
+		return // it may be about what was sent again when that tap did not capture any more
+	}
 	if pos := to.unwrap(psn); to.begun && pos <= to.high && to.high-pos < psnWindow {
 		if !to.hasAck || pos > to.acked {
 			to.acked, to.hasAck = pos, true
