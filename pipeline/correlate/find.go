@@ -72,8 +72,8 @@ func (f *finder) nothing() {
 	if len(f.r.Flows) > 0 {
 		return
 	}
-	f.add(record.Warning, "nothing-in-common", "No packet was seen at two taps",
-		nil, "The captures may be of other times or of other traffic, or what is inside of a tunnel was not captured. `rocelens analyze` says of each what is in it.")
+	f.add(record.Warning, "nothing-in-common", "No packet was recognised at two taps",
+		nil, "The captures may be of other times or of other traffic, or what is inside of a tunnel was not captured; and where a capture has each packet several times, more than a millisecond apart, none is unique. `rocelens analyze` says of each what is in it.")
 }
 
 func (f *finder) losses() {

@@ -298,7 +298,7 @@ func ackTimeout(f *Facts) []record.Finding {
 	if waited > 0 {
 		title += ": " + duration(waited) + inAll(waited, span)
 	}
-	detail := "Nothing told the requester of a loss there: the last packet of a burst, a READ's only response or the answer was lost, or the answer came too late."
+	detail := "Nothing made the requester go back before: the last packet of a burst, a READ's only response or the answer was lost, the answer came too late, or a NAK got lost or was not acted on."
 	if sum(at[:]) == n && at[record.Answer] < n { // else answer-lost says it
 		detail += atPlaces(&at, h.lostBefore() > 0, "everything had passed this tap, so that it was lost behind it, or the answer before it")
 	}
