@@ -42,6 +42,9 @@ func TestAnonymizeReport(t *testing.T) {
 		if i%3 != 0 && c.Path != filepath.Join(capturetest.Testdata(t), filepath.Base(c.Path)) {
 			continue
 		}
+		if i%underRace != 0 {
+			continue
+		}
 		checkReports(t, a, c.Path, filepath.Join(dir, "copy.pcapng"))
 	}
 }
