@@ -66,7 +66,7 @@ func TestSessionRules(t *testing.T) {
 			"10.0.0.1 sent 40 packets again to 10.0.0.2/0x12 (0.4 % of the requests): it went back 12 times, 11 on a NAK and 1 on a timeout.",
 			"In all of them packets were missing at this tap.", "12 packets were seen to be lost, and 3.3 were sent again for each.", "28 of the packets sent again had passed this tap before",
 			"12 packets were lost between 10.0.0.1 and this tap (0.1 %), on the way to 10.0.0.2/0x12.",
-			"10.0.0.1 waited for 10.0.0.2/0x12 until its ACK timer ran out, once: 100.0 ms, 5.0 % of the time.", "the answer came too late. Packets were missing at this tap.",
+			"10.0.0.1 waited for 10.0.0.2/0x12 until its ACK timer ran out, once: 100.0 ms, 5.0 % of the time.", "or was not acted on. Packets were missing at this tap.",
 		}},
 		{"behind the tap, NAKs ignored", func(r *all) {
 			d := &r.s[0].AToB
