@@ -17,15 +17,7 @@ import (
 // CorrelationText writes a correlation for somebody at a terminal: the answer
 // first, then the taps, their clocks, the paths, and figures by hop and flow.
 func CorrelationText(w io.Writer, c *Correlation, opt Options) error {
-	if opt.Width == 0 {
-		opt.Width = defaultWidth
-	}
-	if opt.Location == nil {
-		opt.Location = time.Local
-	}
-	if opt.Top == 0 {
-		opt.Top = DefaultTop
-	}
+	opt.fill()
 	findings := slices.Clone(c.Findings)
 	for i := range findings {
 		findings[i].Title = strings.ReplaceAll(findings[i].Title, " %", glue+"%")

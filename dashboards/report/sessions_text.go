@@ -162,11 +162,7 @@ func (t *text) sessions() {
 	if t.Sessions.Len() == 0 {
 		return
 	}
-	n := t.opt.Top
-	if n == 0 {
-		n = DefaultTop
-	}
-	shown := t.opt.Sort.top(t.Sessions, n)
+	shown := t.opt.Sort.top(t.Sessions, t.opt.Top)
 	head := count(uint64(t.Sessions.Len()))
 	if t.Sessions.Len() > 1 {
 		head += ", " + t.opt.Sort.text()

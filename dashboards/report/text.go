@@ -15,12 +15,7 @@ import (
 // Text writes the report for somebody at a terminal: what is wrong first, then
 // what was read, the sessions, what RoCE is in it, and what else.
 func Text(w io.Writer, r *Report, opt Options) error {
-	if opt.Width == 0 {
-		opt.Width = defaultWidth
-	}
-	if opt.Location == nil {
-		opt.Location = time.Local
-	}
+	opt.fill()
 	t := &text{Report: r, opt: opt}
 	t.findings()
 	t.inputs()
@@ -36,6 +31,19 @@ func Text(w io.Writer, r *Report, opt Options) error {
 	t.pauses()
 	_, err := io.WriteString(w, strings.ReplaceAll(t.b.String(), glue, " "))
 	return err
+}
+
+// fill sets what was left open to its default.
+func (o *Options) fill() {
+	if o.Width == 0 {
+		o.Width = defaultWidth
+	}
+	if o.Location == nil {
+		o.Location = time.Local
+	}
+	if o.Top == 0 {
+		o.Top = DefaultTop
+	}
 }
 
 const (
