@@ -19,7 +19,7 @@ const BatchFrames = 2048
 // Source is anything that hands out frames in batches.
 type Source interface {
 	// ReadBatch replaces what b holds by the next frames. It returns nil with
-	// at least one frame, io.EOF at the end, or the error that ended reading:
+	// at least one frame (live sources also without), io.EOF at the end, or the error that ended reading:
 	// frames read before an error are handed out first, and the error with the
 	// call after. The frames stay valid until b is read into again or the
 	// source is closed, so several batches may be in flight.
@@ -35,6 +35,9 @@ type Source interface {
 // ready for ReadBatch.
 type Batch struct {
 	Frames []Frame
+	// Now is, of live sources, a time as Frame.Time before which no more frames
+	// come; else 0.
+	Now int64
 
 	buf     []byte         // where the frames' bytes are, unless they are mapped
 	options []blockOptions // what Frame.options points to
@@ -46,7 +49,7 @@ func (b *Batch) reset() {
 	if cap(b.Frames) < BatchFrames {
 		b.Frames = make([]Frame, 0, BatchFrames)
 	}
-	b.Frames = b.Frames[:0]
+	b.Frames, b.Now = b.Frames[:0], 0
 	b.options = b.options[:0]
 }
 
@@ -57,6 +60,18 @@ func (b *Batch) keep(raw []byte, swap bool) *blockOptions {
 	}
 	b.options = append(b.options, blockOptions{raw: raw, swap: swap})
 	return &b.options[len(b.options)-1]
+}
+
+// room is space for the next frame of a batch.
+func (b *Batch) room(n int) []byte {
+	const least = 1 << 18
+	if cap(b.buf)-len(b.buf) < n {
+		// What frames have of the old one stays theirs.
+		b.buf = make([]byte, 0, max(2*cap(b.buf), least, n))
+	}
+	at := len(b.buf)
+	b.buf = b.buf[:at+n]
+	return b.buf[at:][:n:n]
 }
 
 // Frame is one captured frame.
@@ -110,6 +125,8 @@ type Input struct {
 	// statistics blocks and drop counts or ERF's loss counters; nil where the
 	// input says nothing of it.
 	Drops *uint64
+	// Followed is what became of its files where it is followed, else nil.
+	Followed *Followed
 }
 
 // Interface is a port that frames were captured on.
@@ -131,6 +148,11 @@ type Interface struct {
 	// capture has none.
 	Received *uint64
 	Dropped  *uint64
+	// Down says that nothing can be captured on it at the moment: it is down, or
+	// gone.
+	Down bool
+	// Gone says that it is not there.
+	Gone bool
 }
 
 // DamagedError says where and why an input can't be read on. Everything before

@@ -1,0 +1,68 @@
+package capture
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestFollowPipe: a named pipe may have no writer yet, one that writes slowly, and
+// another one later.
+func TestFollowPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	src := impatient(t, &said, path)
+	var to *os.File
+	step := func(write []byte, want string, files Followed) {
+		t.Helper()
+		if to == nil {
+			var err error
+			if to, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := to.Write(write); err != nil {
+			t.Fatal(err)
+		}
+		if got := names(some(t, src)); got != want {
+			t.Errorf("%q, want %q: %s", got, want, said.String())
+		}
+		followed(t, src, files)
+	}
+	ends := func() {
+		t.Helper()
+		if err := to.Close(); err != nil {
+			t.Fatal(err)
+		}
+		to = nil
+		for deadline := time.Now().Add(20 * time.Second); src.Inputs()[0].Followed.Away != "nobody writes to it"; some(t, src) {
+			if time.Now().After(deadline) {
+				t.Fatalf("its end is not told: %+v", *src.Inputs()[0].Followed)
+			}
+		}
+	}
+	if got := some(t, src); len(got) != 0 {
+		t.Errorf("%d frames", len(got))
+	}
+	content := seconds(1, 2)
+	step(content[:30], "", Followed{Files: 1})
+	step(content[30:70], "1", Followed{Files: 1})
+	step(content[70:], "2", Followed{Files: 1})
+	ends()
+	step(seconds(3), "3", Followed{Files: 2})
+	step(content[24:34], "", Followed{Files: 2})
+	ends()
+	step(seconds(4), "4", Followed{Files: 3, Cut: 1})
+	step(make([]byte, 100), "", Followed{Files: 3, Cut: 2})
+	step(seconds(5), "", Followed{Files: 3, Cut: 2})
+	ends()
+	step(seconds(6), "6", Followed{Files: 4, Cut: 2})
+	ends() // and not before: the collector closes files that nobody uses any more
+}

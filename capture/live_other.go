@@ -1,0 +1,13 @@
+//go:build !linux
+
+package capture
+
+import "errors"
+
+var errLive = errors.New("live capture needs Linux: write files with another program, and read those")
+
+// OpenLive needs Linux.
+func OpenLive(LiveConfig) (Source, error) { return nil, errLive }
+
+// OpenSockets needs Linux.
+func OpenSockets(LiveConfig) ([]int, error) { return nil, errLive }
