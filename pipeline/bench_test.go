@@ -112,6 +112,22 @@ func BenchmarkScenarios(b *testing.B) {
 	}
 }
 
+// Where the headers of middle are.
+const ip, udp, bth = 14, 34, 42
+
+// middle makes an RC WRITE Middle packet of a frame.
+func middle(frame []byte) {
+	be := binary.BigEndian
+	be.PutUint16(frame[12:], 0x0800)
+	frame[ip] = 0x45
+	be.PutUint16(frame[ip+2:], uint16(len(frame)-ip))
+	frame[ip+8], frame[ip+9] = 64, 17
+	copy(frame[ip+12:], []byte{10, 0, 0, 1, 10, 0, 0, 2})
+	be.PutUint16(frame[udp+2:], 4791)
+	be.PutUint16(frame[udp+4:], uint16(len(frame)-udp))
+	frame[bth] = 0x07
+}
+
 // writeCapture writes a pcap file of about size bytes: RC WRITE Middle packets
 // of 64 queue pairs with ICRCs that are right.
 func writeCapture(b *testing.B, path string, size int64) (packets uint64) {
@@ -131,19 +147,11 @@ func writeCapture(b *testing.B, path string, size int64) (packets uint64) {
 	le.PutUint32(header[20:], 1)
 	_, _ = w.Write(header) // bufio keeps the error for Flush
 
-	const ip, udp, bth = 14, 34, 42
 	record := make([]byte, 16+bth+12+payload+4)
 	frame := record[16:]
 	le.PutUint32(record[8:], uint32(len(frame)))
 	le.PutUint32(record[12:], uint32(len(frame)))
-	be.PutUint16(frame[12:], 0x0800)
-	frame[ip] = 0x45
-	be.PutUint16(frame[ip+2:], uint16(len(frame)-ip))
-	frame[ip+8], frame[ip+9] = 64, 17
-	copy(frame[ip+12:], []byte{10, 0, 0, 1, 10, 0, 0, 2})
-	be.PutUint16(frame[udp+2:], 4791)
-	be.PutUint16(frame[udp+4:], uint16(len(frame)-udp))
-	frame[bth] = 0x07
+	middle(frame)
 	masked := bytes.Clone(frame)
 	for _, i := range []int{ip + 1, ip + 8, ip + 10, ip + 11, udp + 6, udp + 7, bth + 4} {
 		masked[i] = 0xff

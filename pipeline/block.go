@@ -20,6 +20,8 @@ type block struct {
 	state   blockState
 	open    uint64 // the shards that have packets in it and have not had them, a bit each
 	running int    // workers that give them to shards
+	back    bool   // time goes back before it, by step
+	step    step
 
 	items    []item
 	messages []message
@@ -30,7 +32,6 @@ type block struct {
 
 	mirrored []mirrorRun  // see mirrors.go
 	pauses   []pauseFrame // what PFC and PAUSE frames say
-	bursts   bursts
 }
 
 // blockState is how far a block is.
@@ -123,13 +124,11 @@ func newDecoding(cfg *Config) *decoding {
 func (w *decoding) decode(b *block, src capture.Source) error {
 	b.items, b.messages, b.points, b.shards = b.items[:0], b.messages[:0], b.points[:0], b.shards[:0]
 	b.mirrored, b.pauses = b.mirrored[:0], b.pauses[:0]
-	b.bursts.clear()
 	clear(w.at[:])
 	err := capture.Guard(src, func() error {
 		w.frames(b)
 		return nil
 	})
-	b.bursts.finish()
 	b.deal()
 	return err
 }
@@ -178,7 +177,6 @@ func (w *decoding) take(b *block) {
 	it.same = sameHash(way, p)
 	it.icrc, it.status = p.ICRC, p.ICRCStatus
 	it.point = w.point(b)
-	b.bursts.add(&it.Packet, p.Frame.Interface)
 	if it.message = cm.Is(p); it.message {
 		b.messages = append(b.messages, message{uint16(n), *p})
 	}

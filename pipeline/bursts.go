@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/track"
 )
@@ -14,7 +13,9 @@ import (
 // goes to a receiver are looked for. Windows begin at whole multiples of their
 // length since the epoch, so that a burst may be cut in two by a window's end:
 // a peak is at least half of the burst's own.
-var burstWidths = [...]int64{10_000, 100_000, 1_000_000}
+var burstWidths = [...]int64{shortest, 100_000, 1_000_000}
+
+const shortest = 10_000
 
 const numWidths = len(burstWidths)
 
@@ -52,22 +53,9 @@ func (r *Receiver) MeanRate() float64 {
 	return 8e9 * float64(r.Bytes) / float64(longest.Width) / float64(max(longest.Windows, 1))
 }
 
-// maxReceivers bounds the receivers that are told apart, in some 10 MB: beyond
-// it the half of them goes that got least. In a block there is room for as many
-// as there are frames in those that are read.
-const (
-	maxReceivers      = 1 << 14
-	maxBlockReceivers = capture.BatchFrames
-	receiverSlots     = 2 * maxBlockReceivers
-)
-
-// receiverKey is a receiver.
-type receiverKey struct {
-	addr         decode.Addr
-	kind         decode.AddrKind
-	vni          uint32
-	input, iface int32
-}
+// maxReceivers bounds the receivers that are told apart, in some 5 MB: beyond
+// it the half of them goes that got least.
+const maxReceivers = 1 << 14
 
 // window is what came in one.
 type window struct {
@@ -77,216 +65,265 @@ type window struct {
 	senders uint64 // a bit each, by their digests
 }
 
-func (w *window) add(o *window) {
-	w.bytes += o.bytes
-	w.packets += o.packets
-	w.senders |= o.senders
-}
-
-// windows are those of one length in which something came, as far as they are
-// closed: the first and the last one, which may go on in the blocks before and
-// behind, and the peak of those between.
+// windows are those of one length that are over.
 type windows struct {
-	first, last, peak window
-	n                 uint64
+	n    uint64
+	peak window
 }
 
-// blockReceiver is a receiver in one block. What each packet needs comes first.
-type blockReceiver struct {
-	receiverKey
-	now     window // the last one of the shortest length
+func (w *windows) add(o *window) {
+	w.n++
+	if o.bytes > w.peak.bytes { // of two with as many the first one
+		w.peak = *o
+	}
+}
+
+// receivers are those of all blocks so far. What each packet needs of one, what the
+// end of a shortest window needs, and what is seldom needed are apart: the first two
+// are as long as a line of the processor's cache.
+type receivers struct {
+	slots   []uint16 // 1 + the index of a receiver, by the hash of its address
+	shift   uint8    // from a hash to a slot
+	now     []current
+	recent  []recent
+	rest    []receiver
+	leftOut uint64 // packets to receivers that are forgotten
+}
+
+// current is who a receiver is, and its last window of the shortest length.
+type current struct {
+	addr    decode.Addr
+	place   uint64
+	network uint32
+	packets uint32
+	start   int64
 	last    int64
+	bytes   uint64
+	senders uint64
+}
+
+// recent are the shortest windows that are over, and the last one of the next
+// length, which they are part of.
+type recent struct {
+	n                    uint32
+	packets, peakPackets uint32
+	start, peakStart     int64
+	bytes, peakBytes     uint64
+	senders, peakSenders uint64
+}
+
+// receiver is the rest of one, without the windows that are not over.
+type receiver struct {
 	first   int64
-	bytes   uint64 // in windows that are closed
+	bytes   uint64
 	packets uint64
-	open    [numWidths - 1]window // the last ones of the other lengths
-	runs    [numWidths]windows
+	shorter uint64                 // shortest windows before those that recent counts
+	last    window                 // of the longest length
+	over    [numWidths - 1]windows // of all but the shortest length
 }
 
-// bursts are the receivers of a block.
-type bursts struct {
-	list    []blockReceiver
-	leftOut uint64 // packets
-	slots   [receiverSlots]uint16
+// place is where it was captured in one word, network the VNI, which has 24
+// bits, and the kind of address in another: little to compare.
+func placeWord(input, iface int32) uint64                 { return uint64(uint32(input))<<32 | uint64(uint32(iface)) }
+func networkWord(vni uint32, kind decode.AddrKind) uint32 { return vni<<8 | uint32(kind) }
+
+// take takes a block, in the order of blocks.
+func (t *receivers) take(b *block) {
+	for i := range b.items {
+		t.add(&b.items[i].Packet)
+	}
 }
 
-func (b *bursts) clear() {
-	b.list, b.leftOut = b.list[:0], 0
-	clear(b.slots[:])
-}
+// hash spreads addresses: its upper bits are good.
+func hash(a decode.Addr) uint64 { return (a.Lo ^ a.Hi) * 0x9e3779b97f4a7c15 }
 
-const mixing = 0x9e3779b97f4a7c15
-
-// add takes a packet that was captured at an interface.
-func (b *bursts) add(p *track.Packet, iface int32) {
-	r := b.find(p, iface)
-	if r == nil {
-		b.leftOut++
+// add takes a packet.
+func (t *receivers) add(p *track.Packet) {
+	place, network := placeWord(p.Input, p.Interface), networkWord(p.VNI, p.Kind)
+	at := hash(p.Dst) >> t.shift
+	var i int
+	var c *current
+	for {
+		if at >= uint64(len(t.slots)) {
+			if at = 0; len(t.slots) == 0 {
+				t.rebuild(leastSlots)
+				at = hash(p.Dst) >> t.shift
+			}
+		}
+		if i = int(t.slots[at]) - 1; uint(i) >= uint(len(t.now)) {
+			i = t.enter(p, place, network)
+			c = &t.now[i]
+			break
+		}
+		if c = &t.now[i]; c.addr == p.Dst && c.place == place && c.network == network {
+			break
+		}
+		at++
+	}
+	if since := p.Time - c.start; uint64(since) >= shortest && !t.turn(i, p, since) {
 		return
 	}
-	if p.Time < r.now.start { // it is late, and its window is gone: no peak is made of it
+	c.last = max(c.last, p.Time)
+	c.bytes += uint64(p.WireLen)
+	c.packets++
+	c.senders |= 1 << (hash(p.Src) >> 58)
+}
+
+const leastSlots = 1 << 8
+
+// enter adds a receiver. It is rare, and inlined it would burden add.
+//
+//go:noinline
+func (t *receivers) enter(p *track.Packet, place uint64, network uint32) int {
+	if len(t.now) == maxReceivers {
+		t.drop()
+	}
+	t.now = append(t.now, current{addr: p.Dst, place: place, network: network, start: p.Time - p.Time%shortest, last: p.Time})
+	t.recent = append(t.recent, recent{start: p.Time - p.Time%burstWidths[1]})
+	t.rest = append(t.rest, receiver{first: p.Time, last: window{start: p.Time - p.Time%burstWidths[2]}})
+	if 2*len(t.now) > len(t.slots) {
+		t.rebuild(2 * len(t.slots))
+	} else {
+		t.slot(len(t.now) - 1)
+	}
+	return len(t.now) - 1
+}
+
+// rebuild makes so many slots, a power of two.
+func (t *receivers) rebuild(slots int) {
+	if slots == len(t.slots) {
+		clear(t.slots)
+	} else {
+		t.slots = make([]uint16, slots)
+		t.shift = uint8(64 - bits.TrailingZeros(uint(slots)))
+	}
+	for i := range t.now {
+		t.slot(i)
+	}
+}
+
+// slot gives a receiver the next slot that is free.
+func (t *receivers) slot(i int) {
+	at := hash(t.now[i].addr) >> t.shift
+	for t.slots[at] != 0 {
+		at = (at + 1) % uint64(len(t.slots))
+	}
+	t.slots[at] = uint16(i + 1)
+}
+
+// turn begins the window of a packet that is not in the last one of receiver i. It
+// returns false for one that is late: its window is gone, and no peak is made of it.
+//
+//go:noinline
+func (t *receivers) turn(i int, p *track.Packet, since int64) bool {
+	if since < 0 {
+		r := &t.rest[i]
 		r.bytes += uint64(p.WireLen)
 		r.packets++
 		r.first = min(r.first, p.Time)
+		return false
+	}
+	c := &t.now[i]
+	t.end(i)
+	c.start += since - since%shortest
+	c.bytes, c.packets, c.senders = 0, 0, 0
+	return true
+}
+
+// end ends the shortest window of a receiver, and the longer ones that do not reach
+// as far. Windows are copied in parts: to read as a whole what was just written in
+// parts makes the processor wait.
+func (t *receivers) end(i int) {
+	c, x := &t.now[i], &t.recent[i]
+	if c.packets == 0 {
 		return
 	}
-	if p.Time >= r.now.start+burstWidths[0] {
-		r.close(0, &r.now)
-		r.now = window{start: p.Time - p.Time%burstWidths[0]}
+	if c.bytes > x.peakBytes {
+		x.peakStart, x.peakBytes, x.peakPackets, x.peakSenders = c.start, c.bytes, c.packets, c.senders
 	}
-	r.last = max(r.last, p.Time)
-	r.now.bytes += uint64(p.WireLen)
-	r.now.packets++
-	r.now.senders |= 1 << ((p.Src.Lo ^ p.Src.Hi) * mixing >> 58)
+	x.n++
+	if c.start-x.start >= burstWidths[1] {
+		t.endLonger(i)
+		x.start, x.bytes, x.packets, x.senders = c.start-c.start%burstWidths[1], 0, 0, 0
+	}
+	x.bytes += c.bytes
+	x.packets += c.packets
+	x.senders |= c.senders
 }
 
-// find finds a packet's receiver, nil where there is no room for it.
-func (b *bursts) find(p *track.Packet, iface int32) *blockReceiver {
-	at := (p.Dst.Lo ^ p.Dst.Hi) * mixing >> (64 - bits.Len(receiverSlots) + 1)
-	for ; b.slots[at] != 0; at = (at + 1) % receiverSlots {
-		r := &b.list[b.slots[at]-1]
-		if r.addr == p.Dst && r.iface == iface && r.input == p.Input && r.vni == p.VNI && r.kind == p.Kind {
-			return r
-		}
-	}
-	if len(b.list) == maxBlockReceivers {
-		return nil
-	}
-	b.list = append(b.list, blockReceiver{})
-	b.slots[at] = uint16(len(b.list))
-	r := &b.list[len(b.list)-1]
-	r.receiverKey = receiverKey{p.Dst, p.Kind, p.VNI, p.Input, iface}
-	r.first = p.Time
-	r.now.start = p.Time - p.Time%burstWidths[0]
-	return r
-}
-
-// close takes a window of a length for complete, as far as this block goes.
-func (r *blockReceiver) close(width int, w *window) {
-	run := &r.runs[width]
-	if width == 0 {
-		r.bytes += w.bytes
-		r.packets += w.packets
-	}
-	switch run.n++; {
-	case run.n == 1:
-		run.first = *w
-	case run.n > 2 && run.last.bytes > run.peak.bytes:
-		run.peak = run.last
-	}
-	run.last = *w
-	if width+1 == numWidths {
+// endLonger ends the window of the middle length, and the longest one if that does
+// not reach as far.
+func (t *receivers) endLonger(i int) {
+	x, r := &t.recent[i], &t.rest[i]
+	if x.packets == 0 {
 		return
 	}
-	next, size := &r.open[width], burstWidths[width+1]
-	switch {
-	case next.packets == 0:
-	case w.start < next.start+size:
-		next.add(w)
-		return
-	default:
-		r.close(width+1, next)
+	r.shorter += uint64(x.n)
+	x.n = 0
+	r.bytes += x.bytes
+	r.packets += uint64(x.packets)
+	r.over[0].add(&window{x.start, x.bytes, uint64(x.packets), x.senders})
+	if x.start-r.last.start >= burstWidths[2] {
+		r.endLongest()
+		r.last = window{start: x.start - x.start%burstWidths[2]}
 	}
-	*next = *w
-	next.start -= next.start % size
+	r.last.bytes += x.bytes
+	r.last.packets += uint64(x.packets)
+	r.last.senders |= x.senders
 }
 
-// finish closes all windows of the block.
-func (b *bursts) finish() {
-	for i := range b.list {
-		r := &b.list[i]
-		r.close(0, &r.now)
-		for width := range r.open {
-			r.close(width+1, &r.open[width])
-		}
-	}
-}
-
-// receivers are those of all blocks so far.
-type receivers struct {
-	byKey   map[receiverKey]*receiver
-	leftOut uint64
-}
-
-type receiver struct {
-	Receiver
-	last [numWidths]window // may go on in the next block
-	peak [numWidths]window
-}
-
-// take takes a block, in the order of blocks.
-func (t *receivers) take(b *bursts) {
-	t.leftOut += b.leftOut
-	for i := range b.list {
-		x := &b.list[i]
-		r := t.byKey[x.receiverKey]
-		if r == nil {
-			if len(t.byKey) == maxReceivers {
-				t.drop()
-			}
-			if t.byKey == nil {
-				t.byKey = make(map[receiverKey]*receiver)
-			}
-			r = &receiver{Receiver: Receiver{Addr: x.addr, Kind: x.kind, VNI: x.vni, Input: x.input, Interface: x.iface, First: x.first, Last: x.last}}
-			t.byKey[x.receiverKey] = r
-		}
-		r.First, r.Last = min(r.First, x.first), max(r.Last, x.last)
-		r.Bytes += x.bytes
-		r.Packets += x.packets
-		for width := range numWidths {
-			r.take(width, &x.runs[width])
-		}
+func (r *receiver) endLongest() {
+	if r.last.packets > 0 {
+		r.over[1].add(&r.last)
 	}
 }
 
 // drop forgets the half of the receivers that got least.
 func (t *receivers) drop() {
-	all := make([]*receiver, 0, len(t.byKey))
-	for _, r := range t.byKey {
-		all = append(all, r)
+	order := make([]int, len(t.now))
+	all := make([]Receiver, len(t.now))
+	for i := range order {
+		order[i], all[i] = i, t.receiver(i)
 	}
-	slices.SortFunc(all, func(a, b *receiver) int { return a.compare(&b.Receiver) })
-	for _, r := range all[len(all)/2:] {
-		t.leftOut += r.Packets
-		delete(t.byKey, receiverKey{r.Addr, r.Kind, r.VNI, r.Input, r.Interface})
+	slices.SortFunc(order, func(a, b int) int { return all[a].compare(&all[b]) })
+	for _, i := range order[len(order)/2:] {
+		t.leftOut += all[i].Packets
 	}
+	order = order[:len(order)/2]
+	slices.Sort(order)
+	for to, from := range order {
+		t.now[to], t.recent[to], t.rest[to] = t.now[from], t.recent[from], t.rest[from]
+	}
+	t.now, t.recent, t.rest = t.now[:len(order)], t.recent[:len(order)], t.rest[:len(order)]
+	t.rebuild(len(t.slots))
 }
 
-func (r *receiver) take(width int, w *windows) {
-	p := &r.Peaks[width]
-	switch p.Windows += w.n; {
-	case p.Windows > w.n && w.first.start < r.last[width].start: // late, as above
-	case p.Windows > w.n && w.first.start == r.last[width].start:
-		p.Windows--
-		r.last[width].add(&w.first)
-	default:
-		r.peak[width] = most(r.peak[width], r.last[width])
-		r.last[width] = w.first
+// receiver is what one is when nothing more comes.
+func (t *receivers) receiver(i int) Receiver {
+	one := receivers{now: []current{t.now[i]}, recent: []recent{t.recent[i]}, rest: []receiver{t.rest[i]}}
+	one.end(0)
+	one.endLonger(0)
+	c, x, r := &one.now[0], &one.recent[0], &one.rest[0]
+	r.endLongest()
+	shortestOver := windows{r.shorter, window{x.peakStart, x.peakBytes, uint64(x.peakPackets), x.peakSenders}}
+	all := Receiver{
+		Addr: c.addr, Kind: decode.AddrKind(c.network & 0xff), VNI: c.network >> 8, Input: int32(c.place >> 32), Interface: int32(c.place),
+		Packets: r.packets, Bytes: r.bytes, First: r.first, Last: c.last,
 	}
-	if w.n > 1 {
-		r.peak[width] = most(most(r.peak[width], r.last[width]), w.peak)
-		r.last[width] = w.last
+	for width, w := range [numWidths]*windows{&shortestOver, &r.over[0], &r.over[1]} {
+		all.Peaks[width] = Peak{
+			Width: burstWidths[width], Start: w.peak.start, Bytes: w.peak.bytes, Packets: w.peak.packets,
+			Senders: bits.OnesCount64(w.peak.senders), Windows: w.n,
+		}
 	}
-}
-
-// most is the window with more bytes, of two with as many the first one.
-func most(a, b window) window {
-	if b.bytes > a.bytes {
-		return b
-	}
-	return a
+	return all
 }
 
 // result lists the receivers, those with most bytes first.
 func (t *receivers) result() []Receiver {
-	all := make([]Receiver, 0, len(t.byKey))
-	for _, r := range t.byKey {
-		for width := range numWidths {
-			w := most(r.peak[width], r.last[width])
-			p := &r.Peaks[width]
-			p.Width, p.Start, p.Bytes, p.Packets, p.Senders = burstWidths[width], w.start, w.bytes, w.packets, bits.OnesCount64(w.senders)
-		}
-		all = append(all, r.Receiver)
+	all := make([]Receiver, len(t.now))
+	for i := range all {
+		all[i] = t.receiver(i)
 	}
 	slices.SortFunc(all, func(a, b Receiver) int { return a.compare(&b) })
 	return all

@@ -28,8 +28,11 @@ type engine struct {
 	shards    [numShards]*shard // nil before its first packet
 	mirror    mirrorCount       // who has inputShard has it too
 	pauses    *pause.Tracker    // likewise
+	found     *pause.Result     // what they were, once all is read
 	receivers receivers         // likewise
 	every     uint64            // blocks from one share of memory to the next
+
+	interfaces sync.Map // names by interfaceKey
 
 	mu      sync.Mutex
 	change  sync.Cond
@@ -37,7 +40,8 @@ type engine struct {
 	free    []*block
 	read    uint64 // blocks
 	reading bool
-	told    time.Time // when Progress was
+	told    time.Time // when Progress was; the reader's
+	clock   clock     // likewise
 	ended   bool      // nothing more is read
 	busy    uint64    // shards that a worker has, a bit each
 	err     error     // why reading ended, nil at the end of the source
@@ -55,7 +59,9 @@ func newEngine(ctx context.Context, src capture.Source, cfg Config) *engine {
 		e.every = uint64(min(max(n/capture.BatchFrames, 1), shareEvery))
 	}
 	e.change.L = &e.mu
+	e.cfg.Track.Intervals.Sink = e.intervalSink(cfg.Track.Intervals.Sink)
 	e.pauses = pause.New(cfg.Pause, e.link)
+	e.cfg.Track.Tell.Sessions = e.withPauses(e.cfg.Track.Tell.Sessions)
 	return e
 }
 
@@ -115,6 +121,13 @@ func (e *engine) next(w *decoding) bool {
 	e.reading = true
 	e.mu.Unlock()
 	err := e.src.ReadBatch(&b.batch)
+	var cut error
+	if err == nil {
+		b.step, b.back = e.clock.see(&b.batch)
+		if e.cfg.Frames != nil {
+			cut = e.handOut(b)
+		}
+	}
 	e.progress()
 	e.mu.Lock()
 	e.reading = false
@@ -127,17 +140,26 @@ func (e *engine) next(w *decoding) bool {
 	b.number, b.state, b.running = e.read, blockRead, 0
 	e.read++
 	e.blocks = append(e.blocks, b)
+	e.damaged(cut, b)
 	e.mu.Unlock()
 	err = w.decode(b, e.src)
 	e.mu.Lock()
 	e.damaged(err, b)
 	b.state = blockOpen
-	if b.number%e.every == 0 {
+	if b.number%e.every == 0 || len(b.batch.Frames) == 0 || b.back {
 		b.state = blockDecoded
 	}
 	e.retire()
 	e.change.Broadcast()
 	return true
+}
+
+// handOut hands a block to who takes frames as they are read.
+func (e *engine) handOut(b *block) error {
+	return capture.Guard(e.src, func() error {
+		e.cfg.Frames(&b.batch)
+		return nil
+	})
 }
 
 // progressEvery is how long nothing is said of progress.
@@ -167,6 +189,7 @@ func (e *engine) share() bool {
 	b.state = blockSharing
 	e.mu.Unlock()
 	e.shareOut()
+	e.advance(b)
 	e.mu.Lock()
 	b.state = blockOpen
 	e.retire()
@@ -197,6 +220,46 @@ func (e *engine) shareOut() {
 		if s != nil {
 			s.doubles.limit(maxDoubleSets >> bits.Len(uint(max(busy, 1)-1)))
 			s.packets = 0
+		}
+	}
+	if e.cfg.Followed != nil {
+		var now Followed
+		for _, t := range trackers {
+			now.Sessions += t.Sessions()
+			now.Evicted += t.Evicted
+			now.Refused += t.Refused
+		}
+		e.cfg.Followed(now)
+	}
+}
+
+// advance tells all shards that time has come to that of a block, of which none
+// has had a packet.
+func (e *engine) advance(b *block) {
+	if b.back {
+		e.stepBack(b)
+	}
+	now := b.batch.Now
+	if now != 0 { // live: what waits for more does not know when it comes
+		for _, s := range e.shards {
+			if s != nil {
+				s.idle(now)
+			}
+		}
+	}
+	if len(b.batch.Frames) > 0 {
+		now = b.batch.Frames[0].Time
+	}
+	if now == 0 {
+		return
+	}
+	e.pauses.Advance(now - pauseSlack)
+	if e.cfg.Track.Intervals.Sink == nil && !e.cfg.Track.Tell.On() {
+		return
+	}
+	for _, s := range e.shards {
+		if s != nil {
+			s.tracker.Advance(now)
 		}
 	}
 }
@@ -243,7 +306,9 @@ func (e *engine) take(b *block, shards uint64) {
 		if n == inputShard {
 			e.mirror.take(b.mirrored)
 			e.pause(b)
-			e.receivers.take(&b.bursts)
+			if e.cfg.Receivers {
+				e.receivers.take(b)
+			}
 		}
 		if e.shards[n] == nil {
 			e.shards[n] = newShard(e.cfg.Track)
@@ -325,12 +390,14 @@ func (e *engine) close(workers int, end int64, r *Result) {
 			found = append(found, s.doubles)
 			trackers = append(trackers, s.tracker)
 			r.Forgotten += s.tracker.Evicted
+			r.Refused += s.tracker.Refused
 		}
 	}
 	r.Duplicates = duplicates(found)
 	r.Mirrors = e.mirror.result()
 	r.Receivers, r.ReceiversLeftOut = e.receivers.result(), e.receivers.leftOut
 	r.Signs = track.Signs(trackers...)
+	e.found = e.pauses.Close(end)
 	r.Sessions, r.Events, r.EventsLeftOut = track.Records(e.cfg.Track, trackers...)
-	r.pauses(e.pauses.Close(end), e.cfg.Track.MaxEvents)
+	r.pauses(e.found, e.cfg.Track.MaxEvents)
 }

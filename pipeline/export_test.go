@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/track"
 )
@@ -21,7 +22,6 @@ func NewDoubles() *Doubles {
 func (d *Doubles) Add(p *decode.Packet) {
 	b := &d.b
 	b.items, b.points, b.shards = b.items[:0], b.points[:0], b.shards[:0]
-	b.bursts.clear()
 	clear(d.w.at[:])
 	d.w.pkt = *p
 	if d.w.take(b); len(b.items) == 0 {
@@ -43,24 +43,46 @@ func Found(all ...*Doubles) Duplicates {
 
 func (d *Doubles) Result() Duplicates { return Found(d) }
 
+// Decoding is what is done with a block before the shards have it, for
+// benchmarks.
+type Decoding struct {
+	w         *decoding
+	b         block
+	peaks     bool
+	receivers receivers
+}
+
+func NewDecoding(cfg Config) *Decoding { return &Decoding{w: newDecoding(&cfg), peaks: cfg.Receivers} }
+
+// Block is what src fills with frames.
+func (d *Decoding) Block() *capture.Batch { return &d.b.batch }
+
+// Decode takes the block.
+func (d *Decoding) Decode(src capture.Source) error {
+	err := d.w.decode(&d.b, src)
+	if d.peaks {
+		d.receivers.take(&d.b)
+	}
+	return err
+}
+
+// Receivers is how many there are.
+func (d *Decoding) Receivers() int { return len(d.receivers.now) }
+
 // Bursts counts what goes to receivers, a block at a time.
 type Bursts struct {
-	b   bursts
 	all receivers
 }
 
 // Add takes a block of packets.
 func (x *Bursts) Add(list []track.Packet) {
-	x.b.clear()
 	for i := range list {
-		x.b.add(&list[i], 0)
+		x.all.add(&list[i])
 	}
-	x.b.finish()
-	x.all.take(&x.b)
 }
 
 // Receivers is how many there are.
-func (x *Bursts) Receivers() int { return len(x.all.byKey) }
+func (x *Bursts) Receivers() int { return len(x.all.now) }
 
 // Packets is how many went to an address.
 func (x *Bursts) Packets(addr uint64) uint64 {

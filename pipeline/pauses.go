@@ -19,11 +19,15 @@ type LinkSpeeds struct {
 	ByName map[string]uint64
 }
 
+func hasInterface(inputs []capture.Input, input, iface int32) bool {
+	return int(uint32(input)) < len(inputs) && int(uint32(iface)) < len(inputs[input].Interfaces)
+}
+
 // Of is the speed of an interface: what the user gives, or else what the
 // capture says, or 0.
 func (l *LinkSpeeds) Of(inputs []capture.Input, input, iface int32) uint64 {
 	var in capture.Interface
-	if int(input) < len(inputs) && int(iface) < len(inputs[input].Interfaces) {
+	if hasInterface(inputs, input, iface) {
 		in = inputs[input].Interfaces[iface]
 	}
 	number := strconv.Itoa(int(iface))
@@ -94,7 +98,7 @@ func (e *engine) link(input, iface int32) pause.Link {
 	}
 	inputs := e.src.Inputs()
 	l := pause.Link{Speed: e.cfg.Links.Of(inputs, input, iface)}
-	if int(input) < len(inputs) && int(iface) < len(inputs[input].Interfaces) {
+	if hasInterface(inputs, input, iface) {
 		l.Name = inputs[input].Interfaces[iface].Name
 	}
 	return l

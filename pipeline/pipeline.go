@@ -31,6 +31,9 @@ type Config struct {
 	// ICRC says whether each packet's ICRC (and VCRC) is computed and
 	// compared. It is most of the work on full-size packets.
 	ICRC bool
+	// Receivers says whether the peaks of what goes to each receiver are looked
+	// for, see Result.Receivers.
+	Receivers bool
 	// Pause says what a storm of pauses is, and Links how fast links are, which
 	// tells how long a pause is.
 	Pause pause.Config
@@ -40,15 +43,36 @@ type Config struct {
 	// Workers is how many goroutines share the work; at least 1. It changes no
 	// result.
 	Workers int
+	// Frames, if it is not nil, takes each batch as it was read, before anything else
+	// does, in the order of the source. It may keep nothing of it. It is called by
+	// one goroutine at a time, while nothing else is read.
+	Frames func(*capture.Batch)
 	// Progress, if it is not nil, is told a few times a second what was read of
 	// the inputs. It is called by one goroutine at a time.
 	Progress func([]capture.Input)
+	// Followed, if it is not nil, is told now and then what is in memory, live as
+	// often as time goes on. It is called by one goroutine at a time.
+	Followed func(Followed)
+	// StepBack, if it is not nil, is told that time went back, in nanoseconds: a
+	// clock was put back, or captures follow one another that did not. It is
+	// called by one goroutine at a time.
+	StepBack func(from, to int64)
 }
 
-// DefaultConfig checks ICRCs, takes UDP port 4791 alone as RoCEv2, and has a
+// Followed is what became of sessions so far.
+type Followed struct {
+	// Sessions are in memory. Each flow that has no other direction, or not yet,
+	// counts as one.
+	Sessions uint64
+	// Evicted are those that had to go for want of memory, and Refused the packets
+	// of flows that did not get in, see Result.
+	Evicted, Refused uint64
+}
+
+// DefaultConfig checks ICRCs, looks for peaks, takes UDP port 4791 alone as RoCEv2, and has a
 // worker for each processor.
 func DefaultConfig() Config {
-	return Config{ICRC: true, Workers: runtime.GOMAXPROCS(0), Track: track.Config{MaxEvents: 10_000}, Pause: pause.DefaultConfig()}
+	return Config{ICRC: true, Receivers: true, Workers: runtime.GOMAXPROCS(0), Track: track.Config{MaxEvents: 10_000}, Pause: pause.DefaultConfig()}
 }
 
 // Result is all that Run finds.
@@ -67,6 +91,9 @@ type Result struct {
 	// Forgotten counts the sessions that had to go for want of memory, see
 	// track.Config.
 	Forgotten uint64
+	// Refused counts the packets of flows that were not followed because they had
+	// but one while memory was scarce, see track.Config.
+	Refused uint64
 	// Pause is what PFC and PAUSE frames said. PausesLeftOut are those of its
 	// events that are not among Events, for want of room.
 	Pause         pause.Result

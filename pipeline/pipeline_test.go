@@ -269,3 +269,28 @@ func TestUnknownLinksAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestFrames: all frames are handed out once, in the order of the source.
+func TestFrames(t *testing.T) {
+	path := capturetest.Committed(t)[0].Path
+	src, err := capture.Open(path, capture.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	cfg := pipeline.DefaultConfig()
+	cfg.Workers = 4
+	next := uint64(1)
+	cfg.Frames = func(b *capture.Batch) {
+		for i := range b.Frames {
+			if b.Frames[i].Number != next {
+				t.Errorf("frame %d comes where %d should", b.Frames[i].Number, next)
+			}
+			next++
+		}
+	}
+	r, err := pipeline.Run(t.Context(), src, cfg)
+	if err != nil || next != r.Packets+1 || r.Packets == 0 {
+		t.Errorf("%d of %d frames, %v", next-1, r.Packets, err)
+	}
+}

@@ -75,6 +75,7 @@ func (s *shard) some(b *block, list []uint16, src capture.Source) error {
 		if checked(it.status) {
 			s.check(it)
 		}
+		s.tracker.Seen(p, b.points[it.point].src, b.points[it.point].dst)
 		c := s.doubles.look(&s.sought[k], p)
 		if s.first != nil {
 			s.first = append(s.first, *p)
@@ -115,6 +116,17 @@ func (s *shard) check(it *item) {
 	}
 	if *row = s.senders.count(sender, true, 0, record.FrameRef{}); *row == &s.senders.Other {
 		*row = nil
+	}
+}
+
+// firstWait is, in nanoseconds, how long the first packets wait at most where
+// nothing more comes.
+const firstWait = 1e9
+
+// idle lets the tracker have packets that have waited for too long.
+func (s *shard) idle(now int64) {
+	if len(s.first) > 0 && now-s.first[0].Time > firstWait {
+		s.begin()
 	}
 }
 

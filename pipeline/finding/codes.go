@@ -206,13 +206,16 @@ that is harmed. Where one explains another, both say so, with what shows it (` +
 that are in both at the same time, or the same sender of pauses. Those stay together, the cause first. What nothing shows
 to belong together is not tied, even if it looks like it.
 
-| code | severity | |
-|---|---|---|
+` + "`rocelens monitor`" + ` makes those that say live while it captures, of what happened in a few seconds: see [monitor](monitor.md#findings).
+The others compare all sessions of a capture, or need its end.
+
+| code | severity | live | |
+|---|---|---|---|
 `)
 	codes := Codes()
 	for i := range codes {
 		c := &codes[i]
-		b.WriteString("| [" + c.Code + "](#" + c.Code + ") | " + c.severities() + " | " + c.Summary + " |\n")
+		b.WriteString("| [" + c.Code + "](#" + c.Code + ") | " + c.severities() + " | " + c.live() + " | " + c.Summary + " |\n")
 	}
 	for i := range codes {
 		c := &codes[i]
@@ -257,4 +260,11 @@ func (c *Code) severities() string {
 		names = append(names, s.String())
 	}
 	return strings.Join(names, ", ")
+}
+
+func (c *Code) live() string {
+	if c.Live() {
+		return "live"
+	}
+	return ""
 }

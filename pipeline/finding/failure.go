@@ -150,7 +150,7 @@ func endsOf(s *record.Session) ends { return ends{s.A, s.B} }
 // afterwards says whether other QPs of the hosts that did not answer sent
 // anything after that: whether it is the host, or the QP.
 func (f *Facts) afterwards(h hits) string {
-	if f.alone {
+	if f.alone || f.live { // others are not there to look at
 		return ""
 	}
 	type peer struct {
@@ -215,9 +215,9 @@ func (f *Facts) afterwards(h hits) string {
 }
 
 // story is the command that tells the worst of them, where the reader does not
-// look at it already.
+// look at it already, and there is a file.
 func (h hits) story(f *Facts) string {
-	if f.alone {
+	if f.alone || f.live {
 		return ""
 	}
 	return " `rocelens session --qp " + hex(uint64(h[0].to().QPN), 1) + " --addr " + host(h[0].to()) + " FILE` tells the whole of it."

@@ -28,8 +28,9 @@ type Facts struct {
 	unseen   uint64                     // those among them beyond maxNotable
 	behind   behind
 	alone    bool // there is one session, and the reader looks at it
+	live     bool // see OfWindow
 	sampling sampling
-	survey   *survey // nil where alone
+	survey   *survey // nil where alone or live
 }
 
 // A rule looks for one kind of thing.
@@ -135,7 +136,7 @@ func find(f *Facts, rules []rule) []record.Finding {
 			x.Detail += " " + plural(f.unseen, "more session") + " with something to tell " + isAre(f.unseen, "was", "were") + " not looked at for this."
 		}
 	}
-	if !f.alone {
+	if !f.alone && !f.live {
 		all = append(all, pfcNotVisible(f, all)...)
 	}
 	slices.SortStableFunc(all, func(a, b record.Finding) int { return cmp.Compare(b.Severity, a.Severity) })

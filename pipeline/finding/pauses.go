@@ -99,7 +99,10 @@ func pfcStorm(f *Facts) []record.Finding {
 		title = plural(n, "pause storm") + ", the longest: " + say[0]
 		detail = "Others: " + strings.Join(say[1:min(len(say), maxNamed)], "; ") + ". "
 	}
-	if open {
+	switch {
+	case open && f.live:
+		detail += "It has not ended yet. "
+	case open:
 		detail += "It had not ended when the capture did. "
 	}
 	return one(record.Finding{

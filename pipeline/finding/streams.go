@@ -85,7 +85,7 @@ func (f *Facts) prepared() *Facts {
 		}
 	}
 	g.sampling = g.sampled()
-	if !g.alone {
+	if !g.alone && !g.live {
 		g.survey = g.surveyed()
 	}
 	g.narrow()

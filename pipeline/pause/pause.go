@@ -60,6 +60,8 @@ type Config struct {
 	StormWindow time.Duration
 	// MaxIntervals bounds Result.Intervals.
 	MaxIntervals int
+	// Tell takes pauses before the end.
+	Tell Tell
 }
 
 // DefaultConfig has the time after which PFC watchdogs step in: SONiC's
@@ -216,6 +218,7 @@ type Tracker struct {
 	lanes     map[laneKey]*lane
 	flows     int // of all rows
 	result    Result
+	teller    *teller // nil where nobody takes pauses before the end
 
 	lanesLeftOut bool
 }
@@ -227,6 +230,7 @@ func New(cfg Config, link func(input, iface int32) Link) *Tracker {
 		cfg: cfg, link: link, pausers: make(map[pauserKey]*pauser), relations: make(map[[2]int]*Relation),
 		places: make(map[placeKey][]*pauser), lanes: make(map[laneKey]*lane),
 	}
+	t.teller = newTeller(&cfg)
 	t.need = max(1, int64(cfg.StormShare*float64(cfg.StormWindow)))
 	return t
 }
@@ -394,9 +398,12 @@ func (t *Tracker) end(r *row, now int64, why record.PauseEnd) {
 	if why == record.PauseExpired {
 		r.Expired++
 	}
-	if len(t.result.Intervals) < t.cfg.MaxIntervals {
+	switch {
+	case t.teller != nil:
+		t.hold(r, i, now)
+	case len(t.result.Intervals) < t.cfg.MaxIntervals:
 		t.result.Intervals = append(t.result.Intervals, *i)
-	} else {
+	default:
 		t.result.IntervalsLeftOut++
 	}
 	t.extend(r, i, now)
@@ -405,10 +412,15 @@ func (t *Tracker) end(r *row, now int64, why record.PauseEnd) {
 // extend adds a pause to the run of those before, or begins a new one.
 func (t *Tracker) extend(r *row, i *record.PauseInterval, now int64) {
 	if r.run == nil || i.Start.Time-r.runEnd >= runGap {
+		if t.teller != nil && r.run != nil {
+			t.teller.run(r.run)
+		}
 		r.run = &Run{First: i.Start, Pauses: record.Pauses{Pauser: i.Pauser, Priority: i.Priority}}
-		if len(t.runs) < maxRuns {
+		switch {
+		case t.teller != nil:
+		case len(t.runs) < maxRuns:
 			t.runs = append(t.runs, r.run)
-		} else {
+		default:
 			t.result.RunsLeftOut++
 		}
 	}
@@ -435,6 +447,7 @@ func (t *Tracker) Close(end int64) *Result {
 			t.end(r, now, record.PauseCaptured)
 		}
 	}
+	t.finish(end)
 	t.sortRows()
 	for _, run := range t.runs {
 		t.result.Runs = append(t.result.Runs, *run)

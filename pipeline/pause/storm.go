@@ -148,13 +148,19 @@ func (t *Tracker) stormBegins(r *row) {
 		p.Paused += p.Start - begin
 		p.Start = begin
 	}
-	s := r.by.storm
+	s, begins := r.by.storm, false
 	if s == nil || s.running == 0 && p.Start-s.End > int64(t.cfg.StormWindow) {
+		if t.teller != nil {
+			t.teller.another(s, r.last)
+		}
+		begins = true
 		s = &Storm{First: first, Storm: record.Storm{Pauser: r.Pauser}, by: r.by}
 		r.by.storm = s
-		if len(t.storms) < maxStorms {
+		switch {
+		case t.teller != nil:
+		case len(t.storms) < maxStorms:
 			t.storms = append(t.storms, s)
-		} else {
+		default:
 			t.result.StormsLeftOut++
 		}
 	}
@@ -170,6 +176,9 @@ func (t *Tracker) stormBegins(r *row) {
 		r.Storms++
 	}
 	s.of[r.class] = &p
+	if begins && t.teller != nil {
+		t.teller.storm(s, false, r.last)
+	}
 }
 
 func (s *Storm) priority(c class) *record.StormPriority { return s.of[c] }
@@ -204,9 +213,12 @@ func (t *Tracker) markStorms() {
 	for i := range t.result.Intervals {
 		x := &t.result.Intervals[i]
 		for _, p := range spans[key{x.Pauser, x.Priority}] {
-			if x.Start.Time < p.End && x.Start.Time+x.Paused > p.Start {
-				x.Storm = true
-			}
+			x.Storm = x.Storm || inStorm(&p, x)
 		}
 	}
+}
+
+// inStorm says whether a pause is part of what a storm did to its priority.
+func inStorm(p *record.StormPriority, x *record.PauseInterval) bool {
+	return x.Start.Time < p.End && x.Start.Time+x.Paused > p.Start
 }

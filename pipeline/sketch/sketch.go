@@ -41,7 +41,7 @@ type Histogram struct {
 	Count    uint64
 	Sum      int64 // ns
 	Min, Max int64 // exact; valid where Count is not 0
-	// Buckets are kept from the lowest used one, base, to the highest; nil where
+	// Buckets are kept from the lowest used one, base, to the highest; none where
 	// all values are in base.
 	base    uint16
 	buckets []uint32
@@ -63,7 +63,7 @@ func (h *Histogram) add(bucket int, n uint64) {
 	switch {
 	case h.Count == 0:
 		h.base = uint16(bucket)
-	case h.buckets != nil || bucket != int(h.base):
+	case len(h.buckets) > 0 || bucket != int(h.base):
 		h.spread(bucket, n)
 	}
 	h.Count += n
@@ -71,18 +71,31 @@ func (h *Histogram) add(bucket int, n uint64) {
 
 // spread counts n values in a bucket where there are several.
 func (h *Histogram) spread(bucket int, n uint64) {
-	if h.buckets == nil {
-		h.buckets = []uint32{full(h.Count)}
+	if len(h.buckets) == 0 {
+		h.buckets = append(h.buckets, full(h.Count))
 	}
 	i := bucket - int(h.base)
 	if i < 0 {
-		h.buckets = slices.Insert(h.buckets, 0, make([]uint32, -i)...)
+		had := len(h.buckets)
+		h.buckets = slices.Grow(h.buckets, -i)[:had-i]
+		copy(h.buckets[-i:], h.buckets[:had])
+		clear(h.buckets[:-i])
 		h.base, i = uint16(bucket), 0
 	}
 	for i >= len(h.buckets) {
 		h.buckets = append(h.buckets, 0)
 	}
 	h.buckets[i] = full(uint64(h.buckets[i]) + n)
+}
+
+// Reset empties the histogram, and keeps its memory for what comes.
+func (h *Histogram) Reset() { *h = Histogram{buckets: h.buckets[:0]} }
+
+// Clone is a copy that shares no memory with the histogram.
+func (h *Histogram) Clone() Histogram {
+	c := *h
+	c.buckets = append([]uint32(nil), h.buckets...)
+	return c
 }
 
 // full is a count as a bucket holds it, which stays full.
@@ -103,9 +116,32 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.Min, h.Max = min(h.Min, o.Min), max(h.Max, o.Max)
 }
 
+// Since is what h counted beyond o, which is what it was at an earlier time. Min
+// and Max are then as exact as the buckets are.
+func (h *Histogram) Since(o *Histogram) Histogram {
+	var had [NumBuckets]uint32
+	o.Each(func(bucket int, n uint32) { had[bucket] = n })
+	var out Histogram
+	h.Each(func(bucket int, n uint32) {
+		if n <= had[bucket] {
+			return
+		}
+		low, high := Bounds(bucket)
+		if out.Count == 0 {
+			out.Min = max(low, h.Min)
+		}
+		out.Max = min(high, h.Max)
+		out.add(bucket, uint64(n-had[bucket]))
+	})
+	if out.Count > 0 {
+		out.Sum = h.Sum - min(h.Sum, o.Sum)
+	}
+	return out
+}
+
 // Each calls do with each bucket that is not empty, in ascending order.
 func (h *Histogram) Each(do func(bucket int, n uint32)) {
-	if h.buckets == nil && h.Count > 0 {
+	if len(h.buckets) == 0 && h.Count > 0 {
 		do(int(h.base), full(h.Count))
 	}
 	for i, n := range h.buckets {
@@ -123,7 +159,7 @@ func (h *Histogram) Quantile(q float64) int64 {
 	}
 	rank := uint64(math.Ceil(q * float64(h.Count)))
 	rank = min(max(rank, 1), h.Count)
-	if h.buckets == nil {
+	if len(h.buckets) == 0 {
 		return h.middle(int(h.base))
 	}
 	seen := uint64(0)

@@ -1,6 +1,7 @@
 package sketch_test
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -70,5 +71,84 @@ func TestEmpty(t *testing.T) {
 	h.Merge(&o)
 	if h.Quantile(0.5) != 7 || h.Min != 7 {
 		t.Errorf("got %d, expected 7", h.Quantile(0.5))
+	}
+}
+
+// TestReset: a histogram that was emptied is as good as a new one, and a clone
+// keeps what it had.
+func TestReset(t *testing.T) {
+	var old sketch.Histogram
+	for _, v := range []int64{1, 1 << 40, 77} {
+		old.Add(v)
+	}
+	kept := old.Clone()
+	old.Reset()
+	var fresh sketch.Histogram
+	if old.Count != 0 || old.Sum != 0 || old.Quantile(0.5) != 0 {
+		t.Errorf("%d values after a reset", old.Count)
+	}
+	for _, v := range []int64{1000, 1000, 50, 200_000, 3} { // one bucket, then below and above
+		old.Add(v)
+		fresh.Add(v)
+		for b := range sketch.NumBuckets {
+			if n, want := countIn(&old, b), countIn(&fresh, b); n != want {
+				t.Fatalf("%d in bucket %d, not %d, after a reset and %d values", n, b, want, fresh.Count)
+			}
+		}
+	}
+	if old.Min != 3 || old.Max != 200_000 {
+		t.Errorf("from %d to %d", old.Min, old.Max)
+	}
+	if kept.Count != 3 || countIn(&kept, sketch.Bucket(77)) != 1 || countIn(&kept, sketch.Bucket(1<<40)) != 1 || countIn(&kept, sketch.Bucket(1000)) != 0 {
+		t.Error("the clone has changed")
+	}
+	if n := testing.AllocsPerRun(10, func() {
+		old.Reset()
+		for v := range int64(20) {
+			old.Add(v * v * v)
+		}
+	}); n != 0 {
+		t.Errorf("%g allocations where there is room", n)
+	}
+}
+
+func countIn(h *sketch.Histogram, bucket int) (count uint32) {
+	h.Each(func(b int, n uint32) {
+		if b == bucket {
+			count = n
+		}
+	})
+	return count
+}
+
+// TestSince: what was added since is what is left.
+func TestSince(t *testing.T) {
+	var h, want sketch.Histogram
+	for i := range int64(1000) {
+		h.Add(i * 97)
+	}
+	before := h.Clone()
+	if got := h.Since(&before); got.Count != 0 || got.Sum != 0 {
+		t.Errorf("nothing was added: %+v", got)
+	}
+	for i := range int64(500) {
+		v := 50_000 + i*1013
+		h.Add(v)
+		want.Add(v)
+	}
+	got := h.Since(&before)
+	if got.Count != want.Count || got.Sum != want.Sum || got.Max != want.Max {
+		t.Errorf("%d, %d up to %d, want %d, %d up to %d", got.Count, got.Sum, got.Max, want.Count, want.Sum, want.Max)
+	}
+	counts := func(h *sketch.Histogram) map[int]uint32 {
+		m := make(map[int]uint32)
+		h.Each(func(bucket int, n uint32) { m[bucket] = n })
+		return m
+	}
+	if a, b := counts(&got), counts(&want); !maps.Equal(a, b) {
+		t.Errorf("%v, want %v", a, b)
+	}
+	if low, high := sketch.Bounds(sketch.Bucket(want.Min)); got.Min < low || got.Min > high {
+		t.Errorf("the least is %d, and was %d", got.Min, want.Min)
 	}
 }

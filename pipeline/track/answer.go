@@ -17,6 +17,9 @@ func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
 		t.emit(g, p, record.Corrupt{PSN: p.PSN})
 		return
 	}
+	if f != nil {
+		t.touch(f, p)
+	}
 	switch {
 	case op.class == classResponse:
 		g.bad().responses.Packets++
@@ -166,8 +169,7 @@ func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
 	}
 	t.complete(f, p, upTo, false)
 	for len(s.samples) > 0 && psnDiff(s.samples[0].psn, upTo) < 0 {
-		t.latencies(f).ack.Add(between(s.samples[0].time, p.Time))
-		t.cfg.Notes.ackLatency(p, p.Time-s.samples[0].time)
+		t.acknowledged(f, p, s.samples[0].time)
 		s.samples = append(s.samples[:0], s.samples[1:]...)
 	}
 	if s.rec != nil {
@@ -236,9 +238,11 @@ func (t *Tracker) captureLost(f *flow, p *Packet) {
 		u := r.unseen[0]
 		if psnDiff(u.hi, s.acked) > 0 {
 			u.hi = s.acked
+			r.unseen[0].lo = u.hi
+		} else {
+			r.unseen = append(r.unseen[:0], r.unseen[1:]...)
 		}
 		n := s.packetsIn(u)
-		r.unseen.remove(u.lo, u.hi)
 		r.missing.remove(u.lo, u.hi)
 		// Some may be gone back for, and what was sent again is not here either.
 		f.bad().lost.BeforeTap += r.gone.drop(u.lo, u.hi)

@@ -3,8 +3,10 @@ package track_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/track"
 )
 
@@ -106,6 +108,54 @@ func BenchmarkTraffic(b *testing.B) {
 				g.packets()
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/64, "ns/packet")
+		})
+	}
+}
+
+// BenchmarkIntervals is BenchmarkTrack where intervals are taken: what is more is
+// what they cost. In those of a second there are ten million packets, so that it
+// is what a packet costs; in those of a millisecond there are five packets for
+// each record.
+func BenchmarkIntervals(b *testing.B) {
+	for _, n := range []int{1_000, 1_000_000} {
+		for _, length := range []time.Duration{time.Second, time.Millisecond} {
+			b.Run(fmt.Sprintf("sessions=%d/length=%v", n, length), func(b *testing.B) {
+				g := newTraffic(n)
+				records := 0
+				t := track.New(track.Config{Intervals: track.Intervals{Length: length.Nanoseconds(), Sink: func(list []record.FlowInterval) { records += len(list) }}})
+				for range 10 * n / 64 {
+					t.Add(g.packets())
+				}
+				records = 0
+				b.ReportAllocs()
+				for b.Loop() {
+					t.Add(g.packets())
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/64, "ns/packet")
+				b.ReportMetric(float64(records)/float64(b.N)/64, "records/packet")
+			})
+		}
+	}
+}
+
+// BenchmarkTell is BenchmarkTrack where sessions are told each second, of which
+// there are ten million packets in one: what is more is what that costs.
+func BenchmarkTell(b *testing.B) {
+	for _, n := range []int{1_000, 1_000_000} {
+		b.Run(fmt.Sprintf("sessions=%d", n), func(b *testing.B) {
+			g := newTraffic(n)
+			updates := 0
+			t := track.New(track.Config{Tell: track.Tell{Sessions: func(*record.SessionUpdate) { updates++ }, Pace: time.Second.Nanoseconds()}})
+			for range 10 * n / 64 {
+				t.Add(g.packets())
+			}
+			updates = 0
+			b.ReportAllocs()
+			for b.Loop() {
+				t.Add(g.packets())
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/64, "ns/packet")
+			b.ReportMetric(float64(updates)/float64(b.N)/64, "updates/packet")
 		})
 	}
 }

@@ -157,6 +157,7 @@ func (t *Tracker) notify(g *flow, p *Packet) {
 	if f == nil {
 		return
 	}
+	t.touch(f, p)
 	c := f.congested()
 	if c.told == nil {
 		c.told = new(told)
@@ -172,6 +173,12 @@ func (t *Tracker) notify(g *flow, p *Packet) {
 		if c.since {
 			n.wait.Add(between(c.first, p.Time))
 			way.waited(between(c.first, p.Time))
+		}
+		if l := t.lags(f); l != nil {
+			l.delay.Add(d)
+			if c.since {
+				l.wait.Add(between(c.first, p.Time))
+			}
 		}
 	case c.acks > 0 && (n.count == 0 || c.ack >= n.last):
 	default:
@@ -259,6 +266,9 @@ func (t *Tracker) judge(f *flow, c *congestion, p *Packet, rate float64) {
 		n.recovered++
 		took := between(n.from, p.Time)
 		n.toRecover.Add(took)
+		if l := t.lags(f); l != nil {
+			l.toRecover.Add(took)
+		}
 		t.emit(f, p, record.Recovered{Took: took, Depth: n.low / n.before})
 		n.state, r.kept = stateUsual, 0
 		r.keep(rate)
@@ -283,6 +293,9 @@ func (t *Tracker) judge(f *flow, c *congestion, p *Packet, rate float64) {
 		}
 		took := between(n.from, n.doubt.time)
 		n.toSlow.Add(took)
+		if l := t.lags(f); l != nil {
+			l.toSlow.Add(took)
+		}
 		n.state, n.low, n.from = stateSlow, min(rate, n.share*n.before), n.doubt.time
 		n.deepen()
 		t.emitAt(f, n.doubt.ref(), record.Slow{Took: took, Share: n.share, Rate: 8e9 * n.before})

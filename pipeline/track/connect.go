@@ -14,6 +14,7 @@ type connection struct {
 	rejected   bool
 	lone       *flow  // the one of its flows that was seen, until the other is
 	id         string // of a session without packets
+	told       bool   // how it came about
 }
 
 // maxConnections bounds the connections that a Tracker remembers.
@@ -27,8 +28,8 @@ func (t *Tracker) Connection(ch *cm.Change, ref record.FrameRef) {
 		return
 	}
 	c := t.byConn[ch.Conn]
-	if c == nil && len(t.connections) >= maxConnections {
-		return
+	if c == nil && (len(t.connections) >= maxConnections || t.teller != nil && !ch.New && ch.Conn.State >= cm.Disconnecting) {
+		return // or its session was told as over
 	}
 	if c == nil {
 		c = &connection{conn: ch.Conn}
@@ -58,10 +59,7 @@ func (t *Tracker) Connection(ch *cm.Change, ref record.FrameRef) {
 // register lets the flow from one end to the other be found by what CM said of
 // it, and begins a new life of its QPN where an old one is about.
 func (t *Tracker) register(c *connection, from, to *record.Endpoint, ref record.FrameRef) {
-	key := lifeKey{src: from.Addr, dst: to.Addr, qpn: to.QPN, kind: to.Kind}
-	if c.conn.HasVNI {
-		key.vni = c.conn.VNI
-	}
+	key := c.keyTo(from, to)
 	t.conns[key] = c
 	p := Packet{Src: from.Addr, Dst: to.Addr, DestQP: to.QPN, Kind: to.Kind, Version: c.conn.Version, VNI: key.vni}
 	if c.conn.HasVNI {
@@ -122,40 +120,57 @@ func (t *Tracker) note(c *connection, ref record.FrameRef, d record.Detail) {
 // carried nothing.
 func (t *Tracker) idleConnections() (sessions []record.Session) {
 	for _, c := range t.connections {
-		conn := c.conn
-		answered := conn.CM.Replied != 0 || conn.State >= cm.Established // an MRA alone is no answer
-		if conn.CM.Requested != 0 && !c.rejected {
-			took := int64(0)
-			if conn.CM.Replied > conn.CM.Requested {
-				took = conn.CM.Replied - conn.CM.Requested
-			}
-			t.note(c, conn.First, record.Connect{Answered: answered, Requests: conn.CM.Requests, Took: took, Service: conn.CM.ServiceID})
-		}
+		t.connected(c)
 		switch {
 		case c.life == nil:
-			s := record.Session{
-				Service: conn.Service, Version: conn.Version, VNI: conn.VNI, HasVNI: conn.HasVNI, Incarnation: 1,
-				A: conn.A, B: conn.B, Application: conn.Application, CM: &conn.CM,
-				First: conn.First, Last: conn.Last, PathMTU: conn.CM.PathMTU,
-				AckTimeout: [2]int64{conn.CM.AckTimeout, conn.CM.AckTimeout},
-			}
-			if conn.A.HasQPN && conn.B.HasQPN {
-				s.Pairing = record.Pairing{Method: record.PairCM, Confidence: 1}
-			}
-			switch {
-			case conn.State == cm.Rejected:
-				s.State, s.Failure = record.StateFailed, record.FailedConnection
-			case !answered && conn.CM.Requested != 0:
-				s.State = record.StateUnanswered
-			case c.disconnect != nil:
-				s.State = record.StateClosed
-			}
-			c.id = t.uniqueName(nameOf(s.Version, s.HasVNI, s.VNI, s.A, s.B))
-			s.ID = c.id
-			sessions = append(sessions, s)
+			sessions = append(sessions, t.idleSession(c))
 		case c.disconnect != nil && c.life.state == record.StateOpen:
 			c.life.state = record.StateClosed
 		}
 	}
 	return sessions
+}
+
+// answered says whether the other side answered. An MRA alone is no answer.
+func (c *connection) answered() bool {
+	return c.conn.CM.Replied != 0 || c.conn.State >= cm.Established
+}
+
+// connected notes how a connection came about, if that is not done yet.
+func (t *Tracker) connected(c *connection) {
+	conn := c.conn
+	if c.told || conn.CM.Requested == 0 || c.rejected {
+		return
+	}
+	c.told = true
+	took := int64(0)
+	if conn.CM.Replied > conn.CM.Requested {
+		took = conn.CM.Replied - conn.CM.Requested
+	}
+	t.note(c, conn.First, record.Connect{Answered: c.answered(), Requests: conn.CM.Requests, Took: took, Service: conn.CM.ServiceID})
+}
+
+// idleSession is the session of a connection that carried nothing.
+func (t *Tracker) idleSession(c *connection) record.Session {
+	conn := c.conn
+	s := record.Session{
+		Service: conn.Service, Version: conn.Version, VNI: conn.VNI, HasVNI: conn.HasVNI, Incarnation: 1,
+		A: conn.A, B: conn.B, Application: conn.Application, CM: &conn.CM,
+		First: conn.First, Last: conn.Last, PathMTU: conn.CM.PathMTU,
+		AckTimeout: [2]int64{conn.CM.AckTimeout, conn.CM.AckTimeout},
+	}
+	if conn.A.HasQPN && conn.B.HasQPN {
+		s.Pairing = record.Pairing{Method: record.PairCM, Confidence: 1}
+	}
+	switch {
+	case conn.State == cm.Rejected:
+		s.State, s.Failure = record.StateFailed, record.FailedConnection
+	case !c.answered() && conn.CM.Requested != 0:
+		s.State = record.StateUnanswered
+	case c.disconnect != nil:
+		s.State = record.StateClosed
+	}
+	c.id = t.uniqueName(c.plainName())
+	s.ID = c.id
+	return s
 }

@@ -10,7 +10,8 @@ import (
 type udSource struct {
 	key          sourceKey
 	destinations int
-	flows        int // of them, those that are not forgotten
+	flows        int   // of them, those that are not forgotten
+	only         *flow // the first one, until there is another or it is forgotten
 }
 
 type sourceKey struct {

@@ -21,7 +21,18 @@ func (c *Config) flows() int64 {
 	if c.MaxMemory == 0 {
 		return 0
 	}
-	return max(c.MaxMemory/flowBytes, minFlows)
+	each := int64(flowBytes)
+	if c.Intervals.Sink != nil {
+		each += intervalBytes
+	}
+	if c.Tell.On() {
+		each += tellBytes
+	}
+	memory := c.MaxMemory
+	if c.Admission {
+		memory -= memory / 16
+	}
+	return max(memory/each, minFlows)
 }
 
 // Packets is how many packets trackers may be told between one Share and the
@@ -39,7 +50,9 @@ func Share(cfg Config, trackers []*Tracker) {
 		live += t.live
 	}
 	for _, t := range trackers {
-		t.room = len(t.events) + max(0, cfg.MaxEvents-events)
+		if t.teller == nil {
+			t.room = len(t.events) + max(0, cfg.MaxEvents-events)
+		}
 	}
 	most := cfg.flows()
 	if most == 0 {
@@ -55,6 +68,7 @@ func Share(cfg Config, trackers []*Tracker) {
 	}
 	for _, t := range trackers {
 		t.most = t.live + max(0, most-live)
+		t.door.share(t.live, live, most)
 	}
 }
 
@@ -68,7 +82,7 @@ func oldest(trackers []*Tracker, live, number int64) int64 {
 	for _, t := range trackers {
 		for ; at < len(t.all); at += every {
 			if f := t.all[at]; f != nil {
-				times = append(times, f.heard())
+				times = append(times, t.heard(f))
 			}
 		}
 		at -= len(t.all)
@@ -93,7 +107,7 @@ func (f *flow) heard() int64 {
 func (t *Tracker) forgetBefore(time int64) {
 	var out []*flow
 	for _, f := range t.all {
-		if f != nil && f.heard() < time {
+		if f != nil && t.heard(f) < time {
 			out = append(out, f)
 		}
 	}
@@ -117,11 +131,16 @@ func (t *Tracker) makeRoom() {
 			out = append(out, f)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *flow) int { return cmp.Compare(a.heard(), b.heard()) })
+	slices.SortStableFunc(out, func(a, b *flow) int { return cmp.Compare(t.heard(a), t.heard(b)) })
 	t.forgetAll(out[:min(n, len(out))])
 }
 
-func (t *Tracker) forgetAll(out []*flow) {
+func (t *Tracker) forgetAll(out []*flow) { t.Evicted += t.leave(out, record.SessionEvicted) }
+
+// leave forgets flows and their sessions, and returns how many of these there
+// are.
+func (t *Tracker) leave(out []*flow, why record.SessionEnd) uint64 {
+	t.teller.leaving(out)
 	lives := make(map[*life]bool)
 	for _, f := range out {
 		t.forget(f, lives)
@@ -129,9 +148,14 @@ func (t *Tracker) forgetAll(out []*flow) {
 			t.forget(f.peer, lives)
 		}
 	}
-	t.Evicted += uint64(len(lives))
+	n := uint64(len(lives))
+	if t.teller != nil {
+		t.tellLeft(out, lives, why)
+		return n
+	}
 	// Events outlive their flows.
 	t.settleEvents(func(l *life) bool { return lives[l] })
+	return n
 }
 
 // settleEvents settles the events of some lives.
@@ -168,16 +192,28 @@ func (t *Tracker) forget(f *flow, lives map[*life]bool) {
 		if m.source.flows--; m.source.flows == 0 {
 			delete(t.sources, m.source.key)
 		}
+		if m.source.only == f {
+			m.source.only = nil
+		}
 	}
 	t.cfg.Notes.forget(f)
+	t.intervals.forget(f)
+	t.teller.forget(f)
 	t.spare(f.hall)
 	f.hall = nil // which knows others that are forgotten, and they others
 	lives[f.life] = true
+	if f.peer != nil && f.peer.slot >= 0 { // which is forgotten next
+		t.pairs--
+	}
 	t.all[f.slot] = nil
 	t.free = append(t.free, f.slot)
 	f.slot = -1
 	t.live--
 }
+
+// Sessions is how many sessions there are. Each flow that has no other yet counts
+// as one.
+func (t *Tracker) Sessions() uint64 { return uint64(t.live - t.pairs) }
 
 // keep gives a new flow a place among all.
 func (t *Tracker) keep(f *flow) {
@@ -186,10 +222,12 @@ func (t *Tracker) keep(f *flow) {
 		f.slot = t.free[n-1]
 		t.free = t.free[:n-1]
 		t.all[f.slot] = f
-		return
+	} else {
+		f.slot = int32(len(t.all))
+		t.all = append(t.all, f)
 	}
-	f.slot = int32(len(t.all))
-	t.all = append(t.all, f)
+	t.intervals.keep(f)
+	t.teller.keep(f)
 }
 
 // settle gives the event its session's name, so that it needs no flow.

@@ -38,6 +38,7 @@ func (t *Tracker) settle(f *flow) {
 			t.release(f)
 		}
 	}
+	t.beforeSettling(f)
 	t.settleCopies(f)
 	s := f.req
 	for s.resp != nil && len(s.resp.jumbled) > 0 {
@@ -132,6 +133,11 @@ func (t *Tracker) name(f *flow) {
 	}
 }
 
+// plainName is the name of a session without packets.
+func (c *connection) plainName() string {
+	return nameOf(c.conn.Version, c.conn.HasVNI, c.conn.VNI, c.conn.A, c.conn.B)
+}
+
 func (f *flow) plainName() string {
 	a, b := f.ends()
 	return nameOf(f.version, f.hasVNI, f.vni, a, b)
@@ -148,8 +154,16 @@ func (f *flow) sessionName() string {
 // uniqueName adds the incarnation to the name of a session that had others
 // before it.
 func (t *Tracker) uniqueName(name string) string {
+	if t.teller != nil {
+		return t.teller.lastName(name)
+	}
 	t.names[name]++
-	if n := t.names[name]; n > 1 {
+	return numbered(name, t.names[name])
+}
+
+// numbered is the name of the nth session of that name.
+func numbered(name string, n int) string {
+	if n > 1 {
 		return name + "#" + strconv.Itoa(n)
 	}
 	return name

@@ -23,6 +23,7 @@ type flow struct {
 	gone     bool  // closed, or replaced by a new life
 	orphan   bool  // its peer is gone
 	requests bool  // it carries requests
+	open     bool  // it has an open interval
 	tos      uint8 // of the first packet
 	strange  uint8 // packets of another service in a row; the first packet's priority, and more, see drift.go
 	port     uint16
@@ -42,9 +43,9 @@ type flow struct {
 	lat     *latencies
 
 	life  *life
-	group *group // of both addresses, while the peer is not known
 	slot  int32  // among all flows, -1 once it is forgotten
 	noted uint32 // its number in Config.Notes
+	group *group // of both addresses, while the peer is not known
 	first frameRef
 }
 

@@ -252,7 +252,10 @@ func (t *Tracker) newFlow(p *Packet) *flow {
 			source = &udSource{key: key}
 			t.sources[key] = source
 		}
-		source.destinations++
+		t.otherDestination(source, p)
+		if source.destinations++; source.destinations == 1 {
+			source.only = f
+		}
 		source.flows++
 		f.extra().source = source
 		return f

@@ -31,7 +31,7 @@ func oddities(r *pipeline.Result) map[oddity]record.Detail {
 // TestJoined: a part of a capture in which nothing was overtaken, from any frame
 // to any other, shows no broken rule and no late packet.
 func TestJoined(t *testing.T) {
-	for seed := range uint64(200 / underRace) {
+	for seed := range uint64(100 / underRace) {
 		c := simulateSpec(t, readSpec(seed))
 		r := rand.New(rand.NewPCG(seed, 5))
 		for range 3 {
@@ -48,7 +48,7 @@ func TestJoined(t *testing.T) {
 // TestNothingLate: where nothing was overtaken, nothing is called late, however
 // often answers were asked for again.
 func TestNothingLate(t *testing.T) {
-	for seed := range uint64(200 / underRace) {
+	for seed := range uint64(100 / underRace) {
 		for o, d := range oddities(simulateSpec(t, readSpec(seed)).analyse(t)) {
 			t.Errorf("seed %d: %s at frame %d, %+v", seed, o.kind, o.frame, d)
 		}

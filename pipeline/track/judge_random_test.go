@@ -2,7 +2,9 @@ package track_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/rocelens/rocelens/pipeline"
@@ -13,9 +15,13 @@ import (
 // as a tap can know it whatever happens: all that counts packets is exact, every
 // step back that shows is found and no other, and nothing is lost that was not.
 // Requesters that repair selectively are left out: that one of them did not send
-// a packet, and that it was lost at the end of a pass, can look the same.
+// a packet, and that it was lost at the end of a pass, can look the same. ROCELENS_SEEDS runs more of them.
 func TestRandom(t *testing.T) {
-	for seed := range uint64(4000 / underRace) {
+	seeds := uint64(2000 / underRace)
+	if n, err := strconv.ParseUint(os.Getenv("ROCELENS_SEEDS"), 10, 32); err == nil {
+		seeds = n
+	}
+	for seed := range seeds {
 		spec := randomSpec(seed)
 		for i := range spec.Sessions {
 			if r := &spec.Sessions[i].Requester; r.Mode == scenario.Selective {

@@ -237,6 +237,7 @@ func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
 	t.lostBefore(f, p, r.gone.takeLate(p.PSN, hi, s.passes, id, &r.paid))
 	s.left = unknownLeft
 	if psnDiff(p.PSN, s.max) >= 0 { // of the pass before, and the highest of it
+		r.unseen.near(hi)
 		r.unseen.add(s.max, hi)
 		s.max = hi
 	}

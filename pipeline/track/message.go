@@ -132,7 +132,11 @@ func (t *Tracker) complete(f *flow, p *Packet, upTo uint32, responses bool) {
 func (t *Tracker) completed(f *flow, m *message, by record.FrameRef) {
 	f.req.completed++
 	if !m.partial {
-		t.latencies(f).kind(m.kind).Add(between(m.start, by.Time))
+		took := between(m.start, by.Time)
+		t.latencies(f).kind(m.kind).Add(took)
+		if l := t.intervalLatencies(f); l != nil {
+			l.kinds[m.kind].Add(took)
+		}
 		t.cfg.Notes.messageLatency(by, by.Time-m.start)
 	}
 }
@@ -152,8 +156,18 @@ func (s *stream) dropSamples(psn uint32) {
 func (t *Tracker) sampleUpTo(f *flow, p *Packet, psn uint32) {
 	s := f.req
 	for len(s.samples) > 0 && psnDiff(s.samples[0].psn, psn) <= 0 {
-		t.latencies(f).ack.Add(between(s.samples[0].time, p.Time))
-		t.cfg.Notes.ackLatency(p, p.Time-s.samples[0].time)
+		t.acknowledged(f, p, s.samples[0].time)
 		s.samples = s.samples[:copy(s.samples, s.samples[1:])]
 	}
+}
+
+// acknowledged takes the latency of a packet that was sent at a time, and that p
+// acknowledges.
+func (t *Tracker) acknowledged(f *flow, p *Packet, sent int64) {
+	took := between(sent, p.Time)
+	t.latencies(f).ack.Add(took)
+	if l := t.intervalLatencies(f); l != nil {
+		l.ack.Add(took)
+	}
+	t.cfg.Notes.ackLatency(p, p.Time-sent)
 }

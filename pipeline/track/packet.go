@@ -38,6 +38,9 @@ type Packet struct {
 	// Corrupt says that the ICRC is wrong, of a sender that computes it.
 	Corrupt bool
 	flags   uint16 // and from priorityBit on the priority
+	macs    uint16 // see Tracker.Seen
+	// Interface is where it was captured, an index into capture.Input.Interfaces.
+	Interface int32
 }
 
 // Copy says whether a packet is the same as one before it.
@@ -69,11 +72,11 @@ func (t *Packet) Read(p *decode.Packet) (way uint64, ok bool) {
 	}
 	// Field by field, which takes half the time of writing all at once.
 	f := p.Frame
-	t.Time, t.Offset, t.Number, t.Input = f.Time, f.Offset, f.Number, f.Input
+	t.Time, t.Offset, t.Number, t.Input, t.Interface = f.Time, f.Offset, f.Number, f.Input, f.Interface
 	t.Src, t.Dst, t.Kind, t.DestQP, t.PSN = p.Src, p.Dst, p.AddrKind, p.DestQP, p.PSN
 	t.Payload, t.WireLen, t.SrcPort, t.Opcode, t.TOS, t.TTL = uint16(p.PayloadLen), p.WireLen, p.SrcPort, p.Opcode, p.TOS, p.TTL
 	t.SrcQP, t.VNI, t.MSN, t.DMALen, t.ID, t.Syndrome = 0, 0, 0, 0, 0, 0
-	t.PKey, t.Copy, t.Corrupt = ^p.PKey, NoCopy, false
+	t.PKey, t.Copy, t.Corrupt, t.macs = ^p.PKey, NoCopy, false, 0
 	switch p.Kind {
 	case decode.KindRoCEv1:
 		t.Version = record.V1

@@ -278,9 +278,11 @@ func (t *Tracker) release(f *flow) {
 // pair makes f and g one session, and lets their packets go on in the order in
 // which they came.
 func (t *Tracker) pair(f, g *flow, method record.PairingMethod, confidence float64) {
+	t.joins(f, g)
 	t.leaveGroup(f)
 	t.leaveGroup(g)
 	f.peer, g.peer = g, f
+	t.pairs++
 	a, b := f, g
 	if g.first.before(f.first) {
 		a, b = g, f
@@ -330,22 +332,39 @@ func (t *Tracker) earlyFor(f *flow, h *hall) {
 // against it.
 func (t *Tracker) pairTheRest() {
 	for _, f := range t.all {
-		if f.hall == nil || f.group == nil {
-			continue
-		}
-		if c := f.onlyCandidate(); c != nil && !f.contested(c) {
-			t.pair(f, c.f, record.PairAck, c.confidence())
-		}
+		t.pairCandidate(f)
 	}
 	for _, f := range t.all {
-		if f.hall == nil || f.group == nil {
-			continue
-		}
-		g := f.group
-		if other := g.lone[1-f.direction()].first; g.lone[0].n == 1 && g.lone[1].n == 1 && f.mayBe(other) {
-			t.pair(f, other, record.PairOnly, 0.5)
-		}
+		t.pairOnly(f)
 	}
+}
+
+// pairLast does so with a flow that ends before.
+func (t *Tracker) pairLast(f *flow) bool { return t.pairCandidate(f) || t.pairOnly(f) }
+
+func (t *Tracker) pairCandidate(f *flow) bool {
+	if f.hall == nil || f.group == nil {
+		return false
+	}
+	c := f.onlyCandidate()
+	if c == nil || f.contested(c) {
+		return false
+	}
+	t.pair(f, c.f, record.PairAck, c.confidence())
+	return true
+}
+
+func (t *Tracker) pairOnly(f *flow) bool {
+	if f.hall == nil || f.group == nil {
+		return false
+	}
+	g := f.group
+	other := g.lone[1-f.direction()].first
+	if g.lone[0].n != 1 || g.lone[1].n != 1 || !f.mayBe(other) {
+		return false
+	}
+	t.pair(f, other, record.PairOnly, 0.5)
+	return true
 }
 
 // mayBe says whether nothing is against f and g being one session.

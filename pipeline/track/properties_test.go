@@ -17,7 +17,7 @@ import (
 )
 
 // propertySeeds is how many random specs each property is tried on.
-const propertySeeds = 200 / underRace
+const propertySeeds = 100 / underRace
 
 // total is what was found of the flows of a capture, by name.
 type total map[string]record.Direction

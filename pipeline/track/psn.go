@@ -60,6 +60,10 @@ func (s spans) overlap(lo, hi uint32) (n uint32) {
 	return n
 }
 
+// near forgets what is so far behind hi, up to which something is added next, that
+// PSNs there could not be told from later ones.
+func (s *spans) near(hi uint32) { s.cutBelow((hi - halfWindow + 1) & psnMask) }
+
 // add adds [lo, hi).
 func (s *spans) add(lo, hi uint32) {
 	if psnDiff(hi, lo) <= 0 {

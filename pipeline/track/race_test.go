@@ -3,6 +3,6 @@
 package track_test
 
 // underRace is by how much there is less of what is random under the race
-// detector: it makes everything ten times as slow, and looks for something else
+// detector: it makes everything some ten times as slow, and looks for something else
 // than what random captures show.
-const underRace = 10
+const underRace = 20

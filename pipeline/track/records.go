@@ -10,13 +10,20 @@ import (
 // Records are the records of trackers that are closed, each of which had some
 // pairs of addresses: sessions in the order of their first packets, events in
 // order of time and at most as many as the Config given allows, failures before
-// others, and how many events were left out.
+// others, and how many events were left out. What intervals there are still to
+// tell of goes to Config.Intervals.
 func Records(cfg Config, trackers ...*Tracker) (sessions record.Sessions, events []record.Event, leftOut uint64) {
 	joinSources(trackers)
 	joinCNPs(trackers)
 	cfg.Notes.finish()
+	for _, t := range trackers {
+		t.intervals.finish()
+	}
 	n := 0
 	for _, t := range trackers {
+		if t.teller != nil {
+			t.tellRows()
+		}
 		n += len(t.events)
 		leftOut += t.leftOut
 	}

@@ -105,8 +105,10 @@ func (t *Tracker) skip(f *flow, p *Packet, d uint32) {
 	if r.sign == 0 {
 		r.sign = p.Time
 	}
+	r.missing.near(hi)
 	r.missing.add(lo, hi)
 	if psnDiff(hi, s.max) > 0 {
+		r.unseen.near(hi)
 		from := s.max
 		if psnDiff(lo, from) > 0 {
 			from = lo
@@ -155,6 +157,9 @@ func (t *Tracker) accept(f *flow, p *Packet, op *operation, n uint32) {
 	out := uint32(psnDiff(s.max, s.ackedOr(s.start)))
 	if out > s.peak && out < halfWindow {
 		s.peak = out
+	}
+	if iv := t.interval(f); iv != nil {
+		iv.outstanding(out, s.cum-s.cumAcked)
 	}
 	if s.spent != nil {
 		s.spent.sent(s, out)

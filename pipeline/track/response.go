@@ -276,6 +276,7 @@ func (t *Tracker) skipResponses(f *flow, p *Packet, first uint32) {
 	r := s.resp
 	jumped := uint64(0)
 	s.eachOwed(first, p.PSN, func(o *owed, lo, hi uint32) {
+		r.missing.near(hi)
 		r.missing.add(lo, hi)
 		// Of a request for what it has done already, a responder misses
 		// nothing.
@@ -286,6 +287,7 @@ func (t *Tracker) skipResponses(f *flow, p *Packet, first uint32) {
 			if psnDiff(lo, r.max) < 0 {
 				lo = r.max
 			}
+			r.unseen.near(hi)
 			r.unseen.add(lo, hi)
 			jumped += uint64(psnDiff(hi, lo))
 		}
@@ -443,6 +445,7 @@ func (t *Tracker) responsesGone(f *flow, p *Packet, op *operation, from uint32) 
 	case i >= 0 && p.PSN != s.owed[i].lo && p.PSN == r.max && f.peer != nil && f.silentFor(p):
 		// The answer broke off. What was sent of the rest is not known: at
 		// least the first.
+		t.touch(f.peer, p)
 		f.peer.bad().responses.LostBeforeTap++
 		gone.before = true
 		return gone

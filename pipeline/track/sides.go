@@ -39,6 +39,9 @@ func (t *Tracker) lookBack() {
 	}
 }
 
+// way is the way that f's packets go.
+func (f *flow) way() way { return way{f.src, f.dst, f.vni, f.kind} }
+
 // ways are the directions that any packet took: backUnsure where there are
 // answers that were not paired.
 func (t *Tracker) ways() map[way]back {
@@ -47,7 +50,7 @@ func (t *Tracker) ways() map[way]back {
 		if f.src == f.dst {
 			continue
 		}
-		w := way{f.src, f.dst, f.vni, f.kind}
+		w := f.way()
 		answers := f.lonely() && (f.acks > 0 || !f.requests)
 		switch before, ok := seen[w]; {
 		case answers:

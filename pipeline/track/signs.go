@@ -45,6 +45,10 @@ func signOf(d record.Detail) sign {
 
 // put keeps an event where there is room for it.
 func (t *Tracker) put(e event) {
+	if t.teller != nil {
+		t.teller.put(t, e)
+		return
+	}
 	t.emitted++
 	e.number = t.emitted
 	if s := signOf(e.detail); s != noSign && t.signed[s] < maxSigns {
@@ -163,6 +167,20 @@ func (f *flow) markEnded() {
 		m.Add(&record.Event{Time: m.frame.Time, Frame: m.frame, Count: 1, Detail: m.ended})
 		m.ended = nil
 	}
+}
+
+// marksNow are f's marks with its newest try, as it is by now.
+func (f *flow) marksNow() *record.Marks {
+	if f.trouble == nil || f.trouble.marks == nil {
+		return nil
+	}
+	m := f.trouble.marks
+	if m.ended == nil {
+		return &m.Marks
+	}
+	c := m.Clone()
+	c.Add(&record.Event{Time: m.frame.Time, Frame: m.frame, Count: 1, Detail: m.ended})
+	return c
 }
 
 // isTimeout says that a try turned out to be one by timeout.

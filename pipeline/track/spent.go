@@ -58,13 +58,19 @@ func (s *stream) spend(f *flow, p *Packet, op *operation) {
 	if pause == 0 || s.rec != nil && s.rec.episode != nil { // it recovers
 		return
 	}
+	answered := s.lastAnswer > s.last
+	sends := pause <= backToBack*t.pace
+	if sends && !answered && !t.full && t.silent != p.Time { // as most do
+		if !op.begins() {
+			t.usual(pause)
+		}
+		return
+	}
 	if t.silent == p.Time {
 		t.unclear += pause
 		return
 	}
-	answered := s.lastAnswer > s.last
 	idle := answered && len(s.messages) == 0 // nothing was outstanding any more
-	sends := pause <= backToBack*t.pace
 	if !op.begins() && !answered {
 		t.usual(pause)
 	}

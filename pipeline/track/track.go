@@ -26,8 +26,15 @@ type Config struct {
 	// those that were silent longest are forgotten, and counted. Trackers that
 	// share it, and MaxEvents, are told by Share what is theirs.
 	MaxMemory int64
+	// Admission says that, while memory is scarce, only flows with more than one
+	// packet are followed: others can't push out what is.
+	Admission bool
 	// Notes takes a note of each packet; nil takes none.
 	Notes *Notes
+	// Intervals takes what flows did in each interval.
+	Intervals Intervals
+	// Tell takes sessions and events before the end.
+	Tell Tell
 }
 
 // Tracker follows the sessions of a capture.
@@ -48,16 +55,24 @@ type Tracker struct {
 	free        []int32 // places in all
 	hand        int     // where makeRoom goes on
 	live        int64   // flows in all
+	pairs       int64   // of flows that are one session
 	most        int64   // how many there may be; 0 sets no bound
 	room        int     // how many events there may be
 	held        int     // packets that wait for a pairing
 	// Evicted counts the sessions that were forgotten to make room.
 	Evicted uint64
+	// Refused counts the packets of flows that were not admitted.
+	Refused uint64
+	door    *door     // nil where all are admitted
 	flowsOf [64]*flow // of the packets of a batch
 	touched uint64    // keeps the compiler from leaving loads out
 	seq     uint64
 	names   map[string]int // how often the name of a session was given
-	now     int64          // the latest time seen
+	now     int64          // the latest time seen, but for what was before a step back
+	back    int64          // where the last step back went to
+	// intervals is nil where nobody takes them.
+	intervals *intervals
+	teller    *teller // likewise
 
 	events  []event
 	leftOut uint64
@@ -69,8 +84,13 @@ type Tracker struct {
 
 // New returns a Tracker.
 func New(cfg Config) *Tracker {
-	return &Tracker{cfg: cfg, room: cfg.MaxEvents, most: cfg.flows(), groups: map[uint64]*group{}, seekers: newIndex(), lives: map[lifeKey]uint32{}, names: map[string]int{},
+	t := &Tracker{cfg: cfg, intervals: newIntervals(&cfg.Intervals), teller: newTeller(&cfg.Tell), door: newDoor(&cfg), room: cfg.MaxEvents, most: cfg.flows(), groups: map[uint64]*group{}, seekers: newIndex(), lives: map[lifeKey]uint32{}, names: map[string]int{},
 		conns: map[lifeKey]*connection{}, byConn: map[*cm.Conn]*connection{}, sources: map[sourceKey]*udSource{}}
+	if t.teller != nil { // sessions come and go for ever: what one has must not keep that of others
+		t.room = math.MaxInt
+		t.slabs.oneByOne()
+	}
+	return t
 }
 
 // event is an event whose session has no name yet.
@@ -84,6 +104,7 @@ type event struct {
 	time    int64
 	frame   record.FrameRef
 	detail  record.Detail
+	noted   int64 // when, where events are told before the end
 }
 
 // emit notes that p made something happen on the stream of f's requests.
@@ -97,6 +118,9 @@ func (t *Tracker) emitAt(f *flow, ref record.FrameRef, d record.Detail) {
 // Add takes the next packets. Each packet finds its flow somewhere in memory:
 // those of a batch are looked for together, which takes hardly longer than one.
 func (t *Tracker) Add(packets []*Packet) {
+	if x := t.teller; x != nil && t.now >= x.next {
+		t.looks(t.now)
+	}
 	for len(packets) > 0 {
 		n := min(len(packets), len(t.flowsOf))
 		if mask := uint64(len(t.flows.slots)) - 1; t.flows.n > 0 {
@@ -132,6 +156,7 @@ func (t *Tracker) Add(packets []*Packet) {
 func (t *Tracker) add(p *Packet, f *flow) {
 	t.seq++
 	t.now = max(t.now, p.Time)
+	t.closeBefore(p.Time)
 	t.cfg.Notes.begin(p)
 	if p.DestQP <= 1 { // management, which has no sessions
 		return
@@ -143,11 +168,18 @@ func (t *Tracker) add(p *Packet, f *flow) {
 	case f == nil && p.Corrupt: // its QPN and addresses may be what is wrong
 		return
 	case f == nil:
-		f = t.newFlow(p)
+		if f = t.admit(p); f == nil {
+			return
+		}
 	case f.orphan:
 		t.retire(f, "new_life")
 		f = t.newFlow(p)
 	}
+	t.take(f, p)
+}
+
+// take takes a packet of a flow.
+func (t *Tracker) take(f *flow, p *Packet) {
 	if f.hall == nil {
 		t.process(f, p)
 		return
@@ -164,6 +196,9 @@ func (t *Tracker) add(p *Packet, f *flow) {
 func (t *Tracker) process(f *flow, p *Packet) {
 	op, service := operationOf(p.Opcode)
 	t.cfg.Notes.follow(f, p)
+	if x := t.intervals; x != nil && !x.has(f, p) {
+		x.see(f, p)
+	}
 	if p.Copy == NoCopy {
 		f.count(p)
 	}
@@ -282,6 +317,7 @@ func (t *Tracker) retire(f *flow, why string) {
 			t.emitAt(f, f.last.ref(), record.Closed{Why: why})
 		}
 	}
+	t.ends(f)
 }
 
 // Close ends all sessions, and their records can be had. end is the time of the
@@ -290,15 +326,40 @@ func (t *Tracker) Close(end int64) {
 	t.now = max(t.now, end)
 	t.flows = table{}
 	t.most = 0 // nothing is forgotten any more
-	t.all = slices.DeleteFunc(t.all, func(f *flow) bool { return f == nil })
-	t.free = nil
+	t.closeUp()
+	t.Refused += t.door.close()
 	t.pairTheRest()
 	for _, f := range t.all {
 		t.settle(f)
 	}
 	t.lookBack()
+	if t.teller != nil {
+		t.teller.closed = true
+	}
 	t.list()
 	t.seekers, t.halls, t.groups = index{}, nil, nil
+	if t.teller != nil {
+		t.tellSome(func(*event) bool { return true })
+	}
 	t.settleEvents(func(*life) bool { return true })
 	t.events = slices.DeleteFunc(t.events, func(e event) bool { return e.detail == nil })
+	t.closeIntervals()
+}
+
+// closeUp leaves no free places among the flows.
+func (t *Tracker) closeUp() {
+	n := 0
+	for slot, f := range t.all {
+		if f == nil {
+			continue
+		}
+		t.intervals.move(slot, n)
+		t.teller.move(slot, n)
+		f.slot = int32(n)
+		t.all[n] = f
+		n++
+	}
+	clear(t.all[n:])
+	t.all = t.all[:n]
+	t.free = nil
 }

@@ -55,6 +55,9 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	}
 	if try.Cause == record.CauseNak {
 		b.reaction.Add(try.React)
+		if l := t.lags(f); l != nil {
+			l.reaction.Add(try.React)
+		}
 	}
 
 	// The pass that ends.
