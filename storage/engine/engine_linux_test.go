@@ -300,6 +300,24 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
+// TestCompilesNothing: ClickHouse does not need memory that it can write and run.
+func TestCompilesNothing(t *testing.T) {
+	c := open(t, enginetest.StartConfig(t, config(t.TempDir())).Endpoint(), false)
+	const question = "SELECT sum((number * 3 + 7) % 11 + number % 13), min(number) FROM numbers(1000) GROUP BY number % 7 FORMAT Null"
+	for range 6 { // by default it compiles the fourth time
+		if err := c.Exec(t.Context(), question); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var compiled uint64
+	if err := c.QueryRow(t.Context(), "SELECT sum(value) FROM system.events WHERE event = 'CompileFunction'").Scan(&compiled); err != nil {
+		t.Fatal(err)
+	}
+	if compiled > 0 {
+		t.Errorf("%d functions were compiled", compiled)
+	}
+}
+
 // TestTwo: engines in two directories run side by side, and one asks the other
 // through a Distributed table.
 func TestTwo(t *testing.T) {

@@ -53,9 +53,13 @@ func (e *MissingError) Error() string {
 	}
 	get := "install ClickHouse, or name the library of chDB in " + LibraryEnv
 	if runtime.GOARCH == "amd64" && canLoad {
+		dir := e.Dir
+		if noExec(dir) {
+			dir = "/usr/local/lib"
+		}
 		get = fmt.Sprintf("`make engine` in the source of rocelens gets the library, and so does: mkdir -p %[1]s && "+
 			"cd %[1]s && npm pack %[2]s@%[3]s && tar -xzf chdb-lib-*.tgz --strip-components=1 package/%[4]s",
-			shellWord(e.Dir), pin("PACKAGE"), pin("VERSION"), libraryName)
+			shellWord(dir), pin("PACKAGE"), pin("VERSION"), libraryName)
 	} else if !canLoad {
 		get = "this build of rocelens can't load libraries, so install ClickHouse"
 	}
@@ -142,6 +146,8 @@ func checkLibrary(path string) error {
 		return fmt.Errorf("the library of ClickHouse: %w", err)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is no file: the library of ClickHouse is a file named %s", path, libraryName)
+	case noExec(path):
+		return fmt.Errorf("%s can't be loaded, as nothing there may be run (noexec): move it to /usr/local/lib", path)
 	case info.Mode().Perm()&0o002 != 0:
 		return fmt.Errorf("%s can be written by everybody, so it is not loaded: chmod o-w it", path)
 	}

@@ -56,7 +56,7 @@ func (e *Engine) supervise(ready chan<- error) {
 		e.mu.Lock()
 		e.pid = 0
 		e.mu.Unlock()
-		e.log.Warn("the embedded ClickHouse has ended and is started again", "in", wait, "reason", p.failure())
+		e.log.Warn("the embedded ClickHouse has ended and is started again", "again_in", wait, "error", p.failure())
 		if p, wait, err = e.relaunch(wait); err != nil {
 			if e.ctx.Err() == nil {
 				final = err
@@ -89,7 +89,7 @@ func (e *Engine) relaunch(wait time.Duration) (*process, time.Duration, error) {
 		if e.ctx.Err() != nil {
 			return nil, wait, e.ctx.Err()
 		}
-		e.log.Warn("the embedded ClickHouse does not start", "next try in", wait, "error", err)
+		e.log.Warn("the embedded ClickHouse does not start", "again_in", wait, "error", err)
 	}
 	return nil, wait, err
 }

@@ -18,6 +18,13 @@ import (
 
 func checkSystem() error { return nil }
 
+// noExec says whether the files of a file system can't be run, as those of the
+// directories that a service may write.
+func noExec(path string) bool {
+	var fs unix.Statfs_t
+	return unix.Statfs(path, &fs) == nil && fs.Flags&unix.ST_NOEXEC != 0
+}
+
 // orphanPatience is how long a ClickHouse may take to be gone whose parent is.
 const orphanPatience = 10 * time.Second
 

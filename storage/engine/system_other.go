@@ -17,6 +17,8 @@ var errSystem = errors.New("the embedded ClickHouse is not supported on " + runt
 
 func checkSystem() error { return errSystem }
 
+func noExec(string) bool { return false }
+
 func lockDir(context.Context, string, string) (*os.File, error) { return nil, errSystem }
 
 func setProcess(*exec.Cmd) {}

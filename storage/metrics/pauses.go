@@ -1,0 +1,97 @@
+package metrics
+
+import (
+	"cmp"
+	"strconv"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/rocelens/rocelens/pipeline/record"
+)
+
+// Pauses sums up pauses and storms. It is a prometheus.Collector.
+type Pauses struct {
+	name func(input, iface int32) string
+
+	mu     sync.Mutex
+	rows   map[pauseKey]*pauseRow
+	storms map[string]uint64 // by interface
+}
+
+type pauseKey struct{ iface, kind, priority string }
+
+type pauseRow struct {
+	pauses, frames uint64
+	paused         int64 // ns
+}
+
+// NewPauses returns sums without any pause. name is what an interface of an
+// input is called where the capture says nothing.
+func NewPauses(name func(input, iface int32) string) *Pauses {
+	return &Pauses{name: name, rows: make(map[pauseKey]*pauseRow), storms: make(map[string]uint64)}
+}
+
+func (p *Pauses) iface(x *record.Pauser) string {
+	return cmp.Or(x.Name, p.name(x.Input, x.Interface))
+}
+
+// Add takes pauses.
+func (p *Pauses) Add(list []record.PauseInterval) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range list {
+		x := &list[i]
+		k := pauseKey{p.iface(&x.Pauser), "pfc", strconv.Itoa(int(x.Priority))}
+		if !x.PFC {
+			k.kind, k.priority = "802.3x", "all"
+		}
+		r := p.rows[k]
+		if r == nil {
+			r = new(pauseRow)
+			p.rows[k] = r
+		}
+		r.pauses++
+		r.frames += x.Frames
+		r.paused += x.Paused
+	}
+}
+
+// Storm takes a storm that was found.
+func (p *Pauses) Storm(s *record.Storm) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.storms[p.iface(&s.Pauser)]++
+}
+
+func ofPauses(name, help string, more ...string) *prometheus.Desc {
+	return prometheus.NewDesc("rocelens_"+name, help, append([]string{"interface"}, more...), nil)
+}
+
+var (
+	pauseCount   = ofPauses("pauses_total", "Pauses that have ended, by who may not send: a priority with pfc, all with 802.3x.", "type", "priority")
+	pauseFrames  = ofPauses("pause_frames_total", "Frames that asked for them.", "type", "priority")
+	pauseSeconds = ofPauses("paused_seconds_total", "For how long; 0 where the speed of the link is not known.", "type", "priority")
+	pauseStorms  = ofPauses("pause_storms_total", "Storms of pauses that were found.")
+)
+
+// Describe is of prometheus.Collector.
+func (p *Pauses) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{pauseCount, pauseFrames, pauseSeconds, pauseStorms} {
+		ch <- d
+	}
+}
+
+// Collect is of prometheus.Collector.
+func (p *Pauses) Collect(ch chan<- prometheus.Metric) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for k, r := range p.rows {
+		for d, v := range map[*prometheus.Desc]float64{pauseCount: float64(r.pauses), pauseFrames: float64(r.frames), pauseSeconds: float64(r.paused) / 1e9} {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, k.iface, k.kind, k.priority)
+		}
+	}
+	for iface, n := range p.storms {
+		ch <- prometheus.MustNewConstMetric(pauseStorms, prometheus.CounterValue, float64(n), iface)
+	}
+}
