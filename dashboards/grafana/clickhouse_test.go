@@ -1,0 +1,333 @@
+package grafana_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rocelens/rocelens/pipeline/scenario"
+)
+
+// scene is a query of a board where there is something to show.
+type scene struct {
+	scenario string
+	// check says what is wrong with the rows, given what the scenario did.
+	check func(rows []row, truth *scenario.Truth) string
+	// clean does so where nothing is wrong; nil stands for no rows.
+	clean func(rows []row, truth *scenario.Truth) string
+}
+
+// one wants a single row, with these values.
+func one(want func(truth *scenario.Truth) map[string]any) func([]row, *scenario.Truth) string {
+	return func(rows []row, truth *scenario.Truth) string {
+		if len(rows) != 1 {
+			return fmt.Sprintf("%d rows", len(rows))
+		}
+		return rows[0].differs(want(truth))
+	}
+}
+
+// all wants some values in all rows, of which there are n.
+func all(n int, want func(truth *scenario.Truth) map[string]any) func([]row, *scenario.Truth) string {
+	return func(rows []row, truth *scenario.Truth) string {
+		if len(rows) != n {
+			return fmt.Sprintf("%d rows", len(rows))
+		}
+		for _, r := range rows {
+			if diff := r.differs(want(truth)); diff != "" {
+				return diff
+			}
+		}
+		return ""
+	}
+}
+
+// differs says what of some values a row has not.
+func (r row) differs(want map[string]any) string {
+	for _, column := range slices.Sorted(maps.Keys(want)) {
+		switch w := want[column].(type) {
+		case string:
+			if r.text(column) != w {
+				return fmt.Sprintf("%s is %v, not %s", column, r[column], w)
+			}
+		case float64:
+			if got := r.number(column); math.Abs(got-w) > 1e-9*math.Abs(w) {
+				return fmt.Sprintf("%s is %v, not %v", column, r[column], w)
+			}
+		}
+	}
+	return ""
+}
+
+// values wants these among those of a column, in any order.
+func values(column string, want ...string) func([]row, *scenario.Truth) string {
+	return func(rows []row, _ *scenario.Truth) string {
+		var got []string
+		for _, r := range rows {
+			got = append(got, r.text(column))
+		}
+		for _, w := range want {
+			if !slices.Contains(got, w) {
+				return fmt.Sprintf("no %s among %q", w, got)
+			}
+		}
+		return ""
+	}
+}
+
+func anything([]row, *scenario.Truth) string { return "" }
+
+// What scenarios did, as rows should say it.
+
+func lossRow(truth *scenario.Truth) map[string]any {
+	s := truth.Sessions[0]
+	return map[string]any{
+		"src": s.A.Addr, "dst": s.B.Addr, "src_qpn": float64(s.A.QPN), "dst_qpn": float64(s.B.QPN), "packets": float64(truth.Totals.RequestsSeen),
+		"sent again": float64(truth.Totals.Fills + truth.Totals.Repeats), "lost before": float64(truth.Totals.DropsBefore), "lost behind": 0.0,
+	}
+}
+
+func stormRow(truth *scenario.Truth) map[string]any {
+	p := truth.Pauses[0]
+	lasted := float64(p.Spans[0].End - p.Spans[0].Start)
+	return map[string]any{"who pauses": p.MAC, "interface": p.Interface, "frames": float64(p.XOff), "paused": lasted, "in storms": lasted, "storms": 1.0}
+}
+
+func stateRow(truth *scenario.Truth) map[string]any {
+	p := truth.Pauses[0]
+	return map[string]any{"paused": float64(p.Spans[0].End-p.Spans[0].Start) / 1e9}
+}
+
+// step is a panel of the session board that has a number for each step.
+func step(column string, want func(t *scenario.Truth) float64) func([]row, *scenario.Truth) string {
+	return one(func(t *scenario.Truth) map[string]any { return map[string]any{column: want(t)} })
+}
+
+func zero(*scenario.Truth) float64 { return 0 }
+
+// positive is a number that is there and more than nothing.
+func positive(column string) func([]row, *scenario.Truth) string {
+	return func(rows []row, _ *scenario.Truth) string {
+		if len(rows) != 1 || rows[0].number(column) <= 0 {
+			return fmt.Sprintf("rows %v", rows)
+		}
+		return ""
+	}
+}
+
+// scenes are what each query is asked about. Variables and annotations are the same in
+// all boards.
+var scenes = map[string]scene{
+	"$probe":       {"loss_before", values("value", "probe of loss_before", "probe of pfc_storm"), anything},
+	"$tap":         {"loss_before", values("value", "loss_before", "pfc_storm"), anything},
+	"$host":        {"incast", values("value", "10.0.0.1", "10.0.0.2", "10.0.0.5"), anything},
+	"$application": {"loss_before", values("value", "unknown"), anything},
+	"@Findings":    {"loss_before", values("tags", "go-back-n", "lost-before-tap"), nil},
+	"@Storms": {"pfc_storm", one(func(t *scenario.Truth) map[string]any {
+		s := t.Storms[0]
+		return map[string]any{"time": clock(s.Start), "timeEnd": clock(s.End), "text": "Storm from " + s.MAC + " on " + s.Interface + ", priority 3,4", "tags": "storm"}
+	}), nil},
+
+	"rocelens-overview What is wrong A": {"pfc_storm", func(rows []row, _ *scenario.Truth) string {
+		if len(rows) == 0 || rows[0].text("severity") != "critical" || rows[0].text("code") != "pfc-storm" {
+			return fmt.Sprintf("the worst is not the storm: %v", rows)
+		}
+		return ""
+	}, nil},
+	"rocelens-overview Events A":                     {"loss_before", values("kind", "nak", "episode", "try"), nil},
+	"rocelens-overview Flows that send most again A": {"loss_before", one(lossRow), nil},
+	"rocelens-overview Busiest receivers A": {"incast", func(rows []row, t *scenario.Truth) string {
+		if len(rows) != 5 {
+			return fmt.Sprintf("%d rows", len(rows))
+		}
+		return rows[0].differs(map[string]any{"Receiver": t.Sessions[0].B.Addr, "Senders": 4.0, "Flows": 4.0, "Marked CE": float64(t.Totals.CESeen) / float64(t.Totals.RequestsSeen), "Lost": 0.0})
+	}, all(2, func(*scenario.Truth) map[string]any { return map[string]any{"Marked CE": 0.0, "Lost": 0.0} })},
+	"rocelens-overview Storms A": {"pfc_storm", all(2, stormRow), nil},
+
+	"rocelens-loss Flows that send most again A": {"loss_before", one(lossRow), nil},
+	"rocelens-loss Flows that lose most A":       {"loss_before", one(lossRow), nil},
+	"rocelens-loss Loss between hosts A": {"loss_after", one(func(t *scenario.Truth) map[string]any {
+		return map[string]any{"Sender": t.Sessions[0].A.Addr, "Receiver": t.Sessions[0].B.Addr, "Before the tap": 0.0, "Behind it": float64(t.Totals.DropsAfter)}
+	}), nil},
+	"rocelens-loss NAK reaction and ACK latency by DSCP A": {"loss_before", func(rows []row, t *scenario.Truth) string {
+		if len(rows) != 2 {
+			return fmt.Sprintf("%d rows", len(rows))
+		}
+		return rows[0].differs(map[string]any{"of": "nak_reaction", "count": float64(t.Totals.NAKsSeen), "DSCP": "26"})
+	}, one(func(*scenario.Truth) map[string]any { return map[string]any{"of": "ack_latency"} })},
+
+	"rocelens-pfc Storms A":               {"pfc_storm", all(2, stormRow), nil},
+	"rocelens-pfc Who is stopped, when A": {"pfc_storm", all(2, stateRow), nil},
+	"rocelens-pfc Victims A": {"pfc_storm", one(func(t *scenario.Truth) map[string]any {
+		return map[string]any{"dst": "10.0.0.2", "paused": stormRow(t)["paused"]}
+	}), nil},
+	"rocelens-pfc Pause trees and what is wrong with pauses A": {"pfc_tree", values("code", "pause-tree"), nil},
+	"rocelens-pfc All that pause A": {"pfc_tree", all(4, func(t *scenario.Truth) map[string]any {
+		return map[string]any{"pauses": float64(len(t.Pauses[0].Spans)), "storms": 0.0, "in storms": 0.0}
+	}), nil},
+
+	"rocelens-ecn Flows with most marks A": {"cnp", one(func(t *scenario.Truth) map[string]any {
+		return map[string]any{"src": t.Sessions[0].A.Addr, "marked CE": float64(t.Totals.CESeen) / float64(t.Totals.RequestsSeen), "CNPs": float64(t.Totals.CNPsSeen)}
+	}), nil},
+	"rocelens-ecn Lag by DSCP A": {"cnp", func(rows []row, t *scenario.Truth) string {
+		if wrong := values("of", "np_delay", "mark_wait", "cnp_to_slow", "slow_to_recover")(rows, t); wrong != "" {
+			return wrong
+		}
+		return rows[0].differs(map[string]any{"DSCP": "26", "of": "np_delay", "count": float64(t.Totals.CNPsSeen)})
+	}, nil},
+	"rocelens-ecn Marked CE by DSCP A": {"cnp", one(func(t *scenario.Truth) map[string]any {
+		return map[string]any{"class": "DSCP 26", "marked": float64(t.Totals.CESeen) / float64(t.Frames)}
+	}), one(func(*scenario.Truth) map[string]any { return map[string]any{"marked": 0.0} })},
+
+	"$session": {"loss_before", one(func(t *scenario.Truth) map[string]any {
+		a, b := t.Sessions[0].A, t.Sessions[0].B
+		return map[string]any{"text": fmt.Sprintf("%s QP %d - %s QP %d RC", a.Addr, a.QPN, b.Addr, b.QPN)}
+	}), anything},
+	"rocelens-session Session A": {"loss_before", one(func(t *scenario.Truth) map[string]any {
+		return map[string]any{"service": "RC", "path MTU": float64(t.Sessions[0].PathMTU), "sent again a": float64(t.Totals.Fills + t.Totals.Repeats), "lost before a": float64(t.Totals.DropsBefore), "sent again b": 0.0}
+	}), one(func(*scenario.Truth) map[string]any {
+		return map[string]any{"sent again a": 0.0, "lost before a": 0.0, "lost behind a": 0.0}
+	})},
+	"rocelens-session Throughput A":        {"loss_before", positive("a to b"), positive("a to b")},
+	"rocelens-session Throughput B":        {"loss_before", positive("b to a"), positive("b to a")},
+	"rocelens-session ACK latency, p99 A":  {"loss_before", positive("a to b"), positive("a to b")},
+	"rocelens-session ACK latency, p99 B":  {"loss_bidirectional", positive("b to a"), anything},
+	"rocelens-session In flight, peak A":   {"loss_before", positive("a to b"), positive("a to b")},
+	"rocelens-session In flight, peak B":   {"loss_bidirectional", positive("b to a"), anything},
+	"rocelens-session Sent again A":        {"loss_before", step("a to b", func(t *scenario.Truth) float64 { return float64(t.Totals.Fills + t.Totals.Repeats) }), step("a to b", zero)},
+	"rocelens-session Sent again B":        {"loss_bidirectional", positive("b to a"), step("b to a", zero)},
+	"rocelens-session Lost A":              {"loss_before", step("a to b", func(t *scenario.Truth) float64 { return float64(t.Totals.DropsBefore) }), step("a to b", zero)},
+	"rocelens-session Lost B":              {"loss_bidirectional", positive("b to a"), step("b to a", zero)},
+	"rocelens-session Told to slow down A": {"cnp", step("a to b", func(t *scenario.Truth) float64 { return float64(t.Totals.CNPsSeen) }), step("a to b", zero)},
+	"rocelens-session Told to slow down B": {"cnp_read", positive("b to a"), step("b to a", zero)},
+	"rocelens-session Events A":            {"loss_before", values("kind", "nak", "try", "episode"), nil},
+	"rocelens-session What is wrong A":     {"loss_before", values("code", "go-back-n", "lost-before-tap"), nil},
+	"rocelens-probe Counters of runs A": {"loss_before", func(rows []row, t *scenario.Truth) string {
+		for _, r := range rows {
+			if r.text("name") == "capture_frames" {
+				return r.differs(map[string]any{"value": float64(t.Frames)})
+			}
+		}
+		return "no capture_frames"
+	}, anything},
+}
+
+// clock is a time as ClickHouse writes it.
+func clock(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02 15:04:05.000000000") }
+
+// sceneOf is that of a query: variables and annotations are the same in all boards.
+func sceneOf(name string) (scene, bool) {
+	if s, ok := scenes[name]; ok {
+		return s, true
+	}
+	for key, s := range scenes {
+		if (key[0] == '$' || key[0] == '@') && strings.HasSuffix(name, " "+key) {
+			return s, true
+		}
+	}
+	return scene{}, false
+}
+
+// on is a board that shows one tap, in the time of what was captured there.
+func on(tap string, truth *scenario.Truth) *screen {
+	return &screen{
+		from: time.Unix(0, truth.First).Truncate(time.Second), to: time.Unix(0, truth.Last).Add(time.Second).Truncate(time.Second), interval: time.Second,
+		variables: map[string][]string{"database": {"rocelens"}, "tap": {tap}, "find": {""}, "session": {""}},
+	}
+}
+
+// TestClickHouse runs every query of every board in a real ClickHouse with
+// scenarios in it: it says what they did, and nothing where nothing is wrong.
+func TestClickHouse(t *testing.T) {
+	l := newLab(t)
+	const clean = "clean_write"
+	truths := map[string]*scenario.Truth{clean: l.load(t, clean)}
+	for _, s := range scenes {
+		if truths[s.scenario] == nil {
+			truths[s.scenario] = l.load(t, s.scenario)
+		}
+	}
+	queries, names := named(t, "grafana-clickhouse-datasource")
+	screens := map[string]*screen{}
+	for tap, truth := range truths {
+		s := on(tap, truth)
+		if found := l.ask(t, s.sql(t, queries["rocelens-session $session"].text)); len(found.Data) > 0 {
+			s.variables["session"] = []string{found.Data[0].text("session")}
+		}
+		screens[tap] = s
+	}
+	done := map[string]bool{} // queries that several boards have
+	for _, name := range names {
+		s, ok := sceneOf(name)
+		if !ok {
+			t.Errorf("nothing says what %q should answer", name)
+			continue
+		}
+		ask := func(tap string) []row { return l.ask(t, screens[tap].sql(t, queries[name].text)).Data }
+		if done[queries[name].text] && (strings.Contains(name, "$") || strings.Contains(name, "@")) {
+			continue
+		}
+		done[queries[name].text] = true
+		if wrong := s.check(ask(s.scenario), truths[s.scenario]); wrong != "" {
+			t.Errorf("%s, %s: %s", name, s.scenario, wrong)
+		}
+		rows := ask(clean)
+		if s.clean == nil && len(rows) > 0 {
+			t.Errorf("%s: %d rows where nothing is wrong: %v", name, len(rows), rows[0])
+		}
+		if s.clean != nil {
+			if wrong := s.clean(rows, truths[clean]); wrong != "" {
+				t.Errorf("%s, %s: %s", name, clean, wrong)
+			}
+		}
+	}
+	for name := range scenes {
+		if name[0] != '$' && name[0] != '@' && !slices.Contains(names, name) {
+			t.Errorf("no board asks %q", name)
+		}
+	}
+	t.Run("filters", func(t *testing.T) { l.filters(t, queries, truths) })
+	t.Run("cost", func(t *testing.T) { l.cost(t, queries, names) })
+}
+
+// filters: the variables of a board narrow what its panels show.
+func (l *lab) filters(t *testing.T, queries map[string]asked, truths map[string]*scenario.Truth) {
+	for _, c := range []struct {
+		query, variable, value string
+		rows                   int
+	}{
+		{"rocelens-loss Flows that lose most A", "host", "10.0.0.1", 1},
+		{"rocelens-loss Flows that lose most A", "host", "10.9.9.9", 0},
+		{"rocelens-loss Flows that lose most A", "priority", "none", 1},
+		{"rocelens-loss Flows that lose most A", "priority", "5", 0},
+		{"rocelens-loss Flows that lose most A", "application", "unknown", 1},
+		{"rocelens-loss Flows that lose most A", "application", "iser", 0},
+		{"rocelens-loss Flows that lose most A", "probe", "probe of loss_before", 1},
+		{"rocelens-loss Flows that lose most A", "probe", "it's another", 0},
+		{"rocelens-pfc Storms A", "priority", "4", 1},
+		{"rocelens-pfc Who is stopped, when A", "priority", "3", 1},
+		{"rocelens-session $session", "find", "10.0.0.2", 1},
+		{"rocelens-session $session", "find", "nobody", 0},
+	} {
+		tap := "loss_before"
+		if strings.HasPrefix(c.query, "rocelens-pfc") {
+			tap = "pfc_storm"
+		}
+		s := on(tap, truths[tap])
+		s.variables[c.variable] = []string{c.value}
+		if rows := l.ask(t, s.sql(t, queries[c.query].text)).Data; len(rows) != c.rows {
+			t.Errorf("%s with %s %s: %d rows, not %d", c.query, c.variable, c.value, len(rows), c.rows)
+		}
+	}
+	// A link from a flow's row finds its session.
+	s := on("loss_before", truths["loss_before"])
+	flow := l.ask(t, s.sql(t, queries["rocelens-loss Flows that lose most A"].text)).Data[0].text("flow")
+	s.variables["find"] = []string{flow}
+	if rows := l.ask(t, s.sql(t, queries["rocelens-session $session"].text)).Data; len(rows) != 1 {
+		t.Errorf("flow %q has %d sessions", flow, len(rows))
+	}
+}

@@ -1,0 +1,179 @@
+package grafana_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/finding"
+	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/storage"
+	"github.com/rocelens/rocelens/storage/dsn"
+	"github.com/rocelens/rocelens/storage/engine"
+	"github.com/rocelens/rocelens/storage/engine/enginetest"
+	"github.com/rocelens/rocelens/storage/load"
+	"github.com/rocelens/rocelens/storage/schema"
+)
+
+func TestMain(m *testing.M) { os.Exit(enginetest.Main(m)) }
+
+// lab is a real ClickHouse with scenarios in it, as analyze --store loads them.
+type lab struct {
+	store *storage.Store
+	at    engine.Endpoint
+}
+
+func newLab(t testing.TB) *lab {
+	t.Helper()
+	l := &lab{at: enginetest.Start(t, "", false).Endpoint()}
+	d, err := dsn.Parse("http://" + l.at.User + "@" + l.at.Addr + "/rocelens")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Credentials(func(name string) string {
+		if name == dsn.PasswordEnv {
+			return l.at.Password
+		}
+		return ""
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if l.store, err = storage.Open(t.Context(), d, engine.DefaultConfig(), nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.store.Close(context.Background()) })
+	if _, err := l.store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// pcap writes a scenario and returns where, and its truth.
+func pcap(t testing.TB, name string) (string, *scenario.Truth) {
+	t.Helper()
+	sc, err := scenario.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	truth, err := sc.Write(&b, scenario.Options{Seed: 1}, scenario.PcapNG, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name+".pcapng")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, truth
+}
+
+// analyse runs the pipeline over a capture.
+func analyse(t testing.TB, path string, sink func([]record.FlowInterval), finish func(*pipeline.Result, []capture.Input)) {
+	t.Helper()
+	src, err := capture.OpenAll([]string{path}, capture.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := pipeline.DefaultConfig()
+	cfg.Workers = 1
+	cfg.Track.Intervals.Length = int64(time.Second)
+	cfg.Track.Intervals.Sink = sink
+	result, err := pipeline.Run(t.Context(), src, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish(result, src.Inputs())
+	if err := src.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// load puts a scenario into the store, at a tap of its name.
+func (l *lab) load(t testing.TB, name string) *scenario.Truth {
+	t.Helper()
+	path, truth := pcap(t, name)
+	origin := schema.Origin{Probe: "probe of " + name, Run: "run of " + name, Inputs: []schema.Input{{Tap: name}}}
+	into, err := load.Begin(t.Context(), l.store, load.DefaultConfig(), origin, schema.Run{Tool: "test"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	analyse(t, path, into.Intervals, func(r *pipeline.Result, inputs []capture.Input) {
+		found := finding.Find(&finding.Facts{Inputs: inputs, Result: r})
+		err := into.Result(r, inputs, found)
+		_, e := into.Finish()
+		if err := errors.Join(err, e); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return truth
+}
+
+// row is one of an answer, by the names of its columns.
+type row map[string]any
+
+func (r row) number(column string) float64 {
+	n, _ := r[column].(json.Number)
+	f, err := n.Float64()
+	if err != nil {
+		return -1
+	}
+	return f
+}
+
+func (r row) text(column string) string { s, _ := r[column].(string); return s }
+
+// answer is what ClickHouse says to a query.
+type answer struct {
+	Meta       []struct{ Name, Type string }
+	Data       []row
+	Statistics struct {
+		Elapsed  float64
+		RowsRead uint64 `json:"rows_read"`
+	}
+}
+
+func (l *lab) ask(t testing.TB, sql string) *answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, l.at.URL()+"?output_format_json_quote_64bit_integers=0", strings.NewReader(sql+"\nFORMAT JSON"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth(l.at.User, l.at.Password)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %.700s\n%s", resp.Status, body, sql)
+	}
+	var a answer
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if err := d.Decode(&a); err != nil {
+		t.Fatal(err)
+	}
+	return &a
+}
+
+func (l *lab) exec(t testing.TB, sql string) {
+	t.Helper()
+	if err := l.store.Exec(t.Context(), sql); err != nil {
+		t.Fatalf("%v\n%s", err, sql)
+	}
+}

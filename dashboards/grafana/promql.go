@@ -1,0 +1,43 @@
+package grafana
+
+import "fmt"
+
+// Labels that the variables of a board choose. Metrics of flow control have the
+// priority all where everything is stopped; those of the probe itself have none.
+const (
+	ofFlows  = `{instance=~"$instance",priority=~"$priority"}`
+	ofPauses = `{instance=~"$instance",priority=~"$priority|all"}`
+	ofProbe  = `{instance=~"$instance"}`
+)
+
+// rate is the sum a second of a counter, by labels or in all.
+func rate(counter, labels, by string) string {
+	return summed("rate("+counter+labels+"[$__rate_interval])", by)
+}
+
+// risen is how much a counter rose in the time of the board.
+func risen(counter, labels string) string {
+	return "sum(increase(" + counter + labels + "[$__range]))"
+}
+
+func summed(what, by string) string {
+	if by == "" {
+		return "sum(" + what + ")"
+	}
+	return "sum by (" + by + ") (" + what + ")"
+}
+
+// share is one rate as a part of another. It has no value where there is
+// nothing to be a part of.
+func share(part, of string) string { return part + " / (" + of + " > 0)" }
+
+// quantile is that of a histogram in seconds, by its classic buckets or else by
+// its native ones: which are there is for who scrapes to say.
+func quantile(q float64, histogram, by string) string {
+	classic := "le"
+	if by != "" {
+		classic += ", " + by
+	}
+	return fmt.Sprintf("histogram_quantile(%v, %s) or histogram_quantile(%v, %s)",
+		q, rate(histogram+"_bucket", ofFlows, classic), q, rate(histogram, ofFlows, by))
+}
