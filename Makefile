@@ -11,6 +11,10 @@ BENCH     ?= .
 BENCHTIME ?= 1s
 # Further options of bench-compare: -only a, -scale 0.1, -rounds 5, -dir DIR.
 COMPARE   ?=
+# Further options of bench-live: -rate 200000, -time 10s, -rounds 1, -priority 10.
+LIVE      ?=
+# For how long `make soak` runs a monitor.
+SOAK      ?= 20m
 # What is built and vetted for other systems by `make lint`.
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 
@@ -18,6 +22,11 @@ PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 # "devel" in an unpacked archive or without git.
 VERSION := $(shell [ -e .git ] && git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -s -w -X main.version=$(VERSION)
+BUILD   := $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
+
+# What is released is as old as its commit.
+SOURCE_DATE_EPOCH ?= $(shell [ -e .git ] && git log -1 --format=%ct 2>/dev/null || echo 0)
+RELEASE = $(GO) run ./cmd/release -version '$(VERSION)' -time $(SOURCE_DATE_EPOCH)
 
 # golangci-lint has requirements of its own and another licence: tools.mod
 # pins it, and go.mod does not know of it.
@@ -27,7 +36,7 @@ SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run build static engine engine-for-tests test lint fmt-check vet cross tidy-check golangci race fuzz bench bench-compare pgo golden cover clean
+.PHONY: help run build static engine engine-for-tests test lint fmt-check vet cross tidy-check golangci race fuzz bench bench-compare bench-live soak pgo golden cover deb deb-check release release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -42,12 +51,12 @@ run: build ## build bin/rocelens and analyse a real capture
 # Go's own cache decides what is compiled again, so the target is always made.
 # The version is stamped with -X, hence no second stamp by the go command.
 build: ## build bin/rocelens without cgo
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/rocelens
+	CGO_ENABLED=0 $(BUILD) -o $(BIN) ./cmd/rocelens
 
 # On Linux the program can load libchdb.so, and for that is linked with glibc.
 # This one is not: its embedded ClickHouse must be a clickhouse in PATH.
 static: ## build bin/rocelens for Linux without glibc; it can't load libchdb.so
-	CGO_ENABLED=0 GOOS=linux $(GO) build -tags static -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/rocelens
+	CGO_ENABLED=0 GOOS=linux $(BUILD) -tags static -o $(BIN) ./cmd/rocelens
 
 engine: ## fetch the ClickHouse library into the user's cache, 178 MB, once
 	@storage/engine/fetch.sh
@@ -82,9 +91,17 @@ cross:
 golangci:
 	$(LINT) run ./...
 
-# The race detector needs cgo, and with it a C compiler.
-race: engine-for-tests ## run all tests under the race detector
-	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./...
+# The race detector needs cgo, and with it a C compiler. Left out are packages that
+# have no goroutines and share nothing with any, and would take long.
+empty :=
+space := $(empty) $(empty)
+UNRACED := decode decode/anonymize decode/filter dashboards/packets dashboards/report pipeline/finding pipeline/scenario \
+  storage/migrate storage/query storage/schema cmd/release cmd/rocelens/manpage dashboards/grafana deploy/docker
+# Only these, if any are named.
+RACED :=
+
+race: engine-for-tests ## run the tests under the race detector
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m $(or $(RACED),$$($(GO) list ./... | grep -vxE 'github.com/rocelens/rocelens/($(subst $(space),|,$(strip $(UNRACED))))'))
 
 # go test fuzzes one target of one package at a time.
 fuzz: ## run every fuzz target for FUZZTIME (30s)
@@ -105,6 +122,13 @@ pgo: ## measure anew what cmd/rocelens/default.pgo tells the compiler
 
 bench-compare: build ## whole runs beside other programs and a bare loop (10 GB of disk)
 	$(GO) run ./cmd/benchcompare -rocelens $(BIN) $(COMPARE)
+
+bench-live: build ## live capture beside tcpdump, sender and receiver together (root; 6 minutes)
+	$(GO) build -o bin/benchlive ./cmd/benchlive
+	bin/benchlive -rocelens $(BIN) $(LIVE)
+
+soak: engine-for-tests ## run a monitor for SOAK (20m) while its ClickHouse comes and goes (root)
+	SOAK=$(SOAK) $(GO) test -count=1 -timeout 24h -run '^TestSoak$$' -v ./cmd/rocelens/monitor
 
 # Only packages whose tests know the flag -update can be given it.
 golden: ## rewrite the golden files, for you to read
@@ -130,5 +154,20 @@ cover: engine-for-tests ## run all tests and print the coverage of each package
 	  }' coverage.out
 	@echo "line by line: $(GO) tool cover -html=coverage.out"
 
+deb: ## build the Debian package, in dist
+	$(RELEASE) -only deb -- $(BUILD) ./cmd/rocelens
+
+# lintian brings much of Perl with it, which takes longer than all of this.
+deb-check: deb ## let lintian judge it
+	lintian --allow-root --fail-on error,warning,info dist/*.deb
+
+release: ## build all that a tag is released as, in dist
+	$(RELEASE) -tagged -- $(BUILD) ./cmd/rocelens
+
+release-check: ## build an archive and the package twice, which must give the same bytes
+	$(RELEASE) -only linux-amd64,deb -dir dist/first -- $(BUILD) ./cmd/rocelens
+	GOCACHE=$$PWD/dist/cache $(RELEASE) -only linux-amd64,deb -dir dist/second -- $(BUILD) ./cmd/rocelens
+	diff -r dist/first dist/second && rm -rf dist
+
 clean: ## remove what was built
-	rm -rf bin coverage.out
+	rm -rf bin dist coverage.out

@@ -33,6 +33,7 @@ type analyzeOptions struct {
 	workers   int
 	maxMemory byteSize
 	failOn    record.Severity // 0: never
+	store     storeFlags
 }
 
 // reportFormats are the values of --format.
@@ -87,6 +88,7 @@ With --no-icrc no packet is looked at for corruption, so --fail-on does not see 
 	addPause(f, &o.pause)
 	addWorkers(f, &o.workers)
 	f.BoolVar(&o.noICRC, "no-icrc", false, "do not check ICRCs, which is most of the work on large packets: no corruption is found then")
+	addStore(f, &o.store)
 	f.Var((*severity)(&o.failOn), "fail-on", "exit with code 3 if there is a finding at `SEVERITY` (info, warning, critical) or above")
 	completeValues(cmd, "format", reportFormats)
 	completeValues(cmd, "fail-on", record.SeverityNames())
@@ -101,6 +103,9 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	}
 	if o.maxEvents < 0 {
 		return fmt.Errorf("--max-events %d: use 0 or more", o.maxEvents)
+	}
+	if err := o.store.check(); err != nil {
+		return err
 	}
 	in := &twice{streams: o.streams, paths: o.paths}
 	defer in.close()
@@ -124,6 +129,10 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	if o.filter.f != nil {
 		cfg.Track.Notes = track.NewNotes()
 	}
+	st, err := o.openStore(ctx, src.Inputs(), &cfg)
+	if err != nil {
+		return errors.Join(err, out.discard())
+	}
 	defer keepMemoryClose(o.maxMemory)()
 	told, done := showProgress(o.err)
 	cfg.Progress = told
@@ -137,10 +146,10 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	}
 	partial := ctx.Err() != nil
 	if err != nil && !partial && !isDamage(err) {
-		return errors.Join(err, out.discard())
+		return errors.Join(err, st.finish(ctx, false, result, inputs, nil), out.discard())
 	}
 	if partial && o.filter.f != nil { // what matches of the rest is not known
-		return errors.Join(out.discard(), interrupted())
+		return errors.Join(st.finish(ctx, false, result, inputs, nil), out.discard(), interrupted())
 	}
 	findings := finding.Find(facts)
 	r := report.New(inputs, result, findings, toolVersion())
@@ -148,10 +157,11 @@ func (o *analyzeOptions) run(ctx context.Context) error {
 	if facts.Only != nil {
 		r.Narrow(o.filter.expr, result, facts.Only)
 	}
-	if err := out.write(func(w io.Writer) error { return write(w, r, o.reportOptions()) }); err != nil {
-		return err
+	err = st.finish(ctx, !partial, result, inputs, findings)
+	if e := out.write(func(w io.Writer) error { return write(w, r, o.reportOptions()) }); e != nil {
+		return errors.Join(err, e)
 	}
-	ends := []error{complain(o.err, inputs), judge(o.failOn, findings)}
+	ends := []error{err, complain(o.err, inputs), judge(o.failOn, findings)}
 	if r.Partial {
 		ends = append(ends, interrupted())
 	}

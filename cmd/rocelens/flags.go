@@ -46,6 +46,9 @@ func (p *ports) Set(s string) error {
 
 func (*ports) Type() string { return "N" }
 
+// Repeats is of config.Repeated.
+func (*ports) Repeats() {}
+
 func addRoCEPort(f *pflag.FlagSet, p *[]uint16) {
 	f.Var((*ports)(p), "roce-port", "take UDP to port `N` as RoCEv2 as well as 4791 (may be repeated)")
 }
@@ -177,7 +180,8 @@ func forgotten(w io.Writer, n uint64) {
 // addWorkers adds --workers.
 func addWorkers(f *pflag.FlagSet, n *int) {
 	*n = runtime.GOMAXPROCS(0)
-	f.Var((*atLeastOne)(n), "workers", "share the work among `N` processors; the report does not depend on it")
+	f.Var((*atLeastOne)(n), "workers", "share the work among `N` processors (default: all); the result does not depend on it")
+	f.Lookup("workers").DefValue = "" // it is another on each machine
 }
 
 // ackTimeout is a flag of the requesters' ACK timeout.
@@ -233,6 +237,9 @@ func (l *linkSpeeds) Set(s string) error {
 }
 
 func (*linkSpeeds) Type() string { return "SPEED" }
+
+// Repeats is of config.Repeated.
+func (*linkSpeeds) Repeats() {}
 
 // parseSpeed reads a link's speed: 100G, 2.5G, 800M, 25Gbit/s.
 func parseSpeed(s string) (uint64, error) {
@@ -331,6 +338,9 @@ func (m *dscpMap) Set(s string) error {
 }
 
 func (*dscpMap) Type() string { return "MAP" }
+
+// Repeats is of config.Repeated.
+func (*dscpMap) Repeats() {}
 
 // pauseFlags are those on PFC and PAUSE.
 type pauseFlags struct {

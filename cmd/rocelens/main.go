@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rocelens/rocelens/storage/dsn"
 	"github.com/rocelens/rocelens/storage/engine"
 )
 
@@ -33,7 +34,8 @@ func mainExit() int {
 	// A reader that goes away (`rocelens packets FILE | head`) is an error of
 	// writing, which run knows, and not a reason to be killed.
 	signal.Ignore(syscall.SIGPIPE)
-	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	args := dsn.Conceal(os.Args[1:])
+	return runWith(ctx, args, streams{os.Stdin, os.Stdout, os.Stderr, append(os.Args[:1:1], args...)})
 }
 
 // Exit codes. Where several apply, the highest wins.
@@ -48,6 +50,9 @@ const (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	// process has the arguments of the process, and its name before them, where the
+	// command is all that the process is: it may begin anew. In tests it is empty.
+	process []string
 }
 
 // codeError is an error with an exit code of its own. An empty message means
@@ -62,7 +67,11 @@ func (e *codeError) Error() string { return e.msg }
 // run is the whole program: it parses args, runs the command and returns the
 // exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := newRoot(streams{stdin, stdout, stderr})
+	return runWith(ctx, args, streams{stdin, stdout, stderr, nil})
+}
+
+func runWith(ctx context.Context, args []string, s streams) int {
+	root := newRoot(s)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
@@ -76,7 +85,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			msg, c = coded.msg, coded.code
 		}
 		if msg != "" {
-			fmt.Fprintln(stderr, "rocelens: "+msg)
+			fmt.Fprintln(s.err, "rocelens: "+msg)
 		}
 		code = max(code, c)
 	}
@@ -124,6 +133,6 @@ a finding at or above --fail-on. The highest wins.`,
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(explainFlagError)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newAnalyze(io), newPackets(io), newSession(io), newCorrelate(io), newFields(io), newAnnotate(io), newAnonymize(io), newGenerate(io), newStore(io), newVersion(io), newCompletion(io))
+	root.AddCommand(newAnalyze(io), newPackets(io), newSession(io), newCorrelate(io), newFields(io), newAnnotate(io), newAnonymize(io), newGenerate(io), newMonitor(io), newStore(io), newDashboards(io), newVersion(io), newCompletion(io), newMan())
 	return root
 }

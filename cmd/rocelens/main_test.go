@@ -19,11 +19,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/storage/engine"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew; read them before keeping them")
 
 func TestMain(m *testing.M) {
+	if code, is := engine.Child(os.Args, os.Stderr); is { // of engines that tests start
+		os.Exit(code)
+	}
 	testscript.Main(m, map[string]func(){"rocelens": main})
 }
 

@@ -15,11 +15,11 @@ import (
 func newStore(io streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
-		Short: "Run the embedded ClickHouse",
+		Short: "Keep records in ClickHouse: its tables, the embedded one",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStoreServe(io))
+	cmd.AddCommand(newStoreMigrate(io), newStoreQuery(io), newStoreServe(io), newStoreStatus(io))
 	return cmd
 }
 

@@ -4,12 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/cmd/rocelens/config"
 )
 
 // needFiles refuses a command line without a capture.
@@ -26,48 +25,25 @@ func needFiles(cmd *cobra.Command, args []string) error {
 func explainFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
-		if near := nearestFlag(cmd, unknown.GetSpecifiedName()); near != "" {
+		every := func(*pflag.Flag) bool { return true }
+		if near := config.Nearest(cmd.Flags(), unknown.GetSpecifiedName(), every); near != "" {
 			return fmt.Errorf("%w: did you mean --%s?", err, near)
 		}
 	}
 	var invalid *pflag.InvalidValueError
 	var number *strconv.NumError
 	if errors.As(err, &invalid) && errors.As(err, &number) {
-		err = notANumber(invalid, number)
+		err = notANumber(invalid)
 	}
 	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 }
 
 // notANumber says what is wrong with a flag's value that should be a number.
-func notANumber(e *pflag.InvalidValueError, number *strconv.NumError) error {
+func notANumber(e *pflag.InvalidValueError) error {
 	f := e.GetFlag()
-	why := "use a number, as in 0.01"
-	switch typ := f.Value.Type(); {
-	case errors.Is(number, strconv.ErrRange):
-		why = "the number is too large"
-	case strings.HasPrefix(typ, "uint"):
-		why = "use a whole number, 0 or more"
-	case strings.HasPrefix(typ, "int"):
-		why = "use a whole number"
-	}
 	name := "--" + f.Name
 	if f.Shorthand != "" {
 		name = "-" + f.Shorthand + ", " + name
 	}
-	return fmt.Errorf("invalid argument %q for %q flag: %s", e.GetValue(), name, why) // as pflag says it
-}
-
-func nearestFlag(cmd *cobra.Command, name string) string {
-	const tooFar = 3 // edits; more is another word
-	best, found := tooFar, ""
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		d := decode.EditDistance(name, f.Name)
-		if strings.HasPrefix(f.Name, name) {
-			d = min(d, 1)
-		}
-		if d < best {
-			best, found = d, f.Name
-		}
-	})
-	return found
+	return fmt.Errorf("invalid argument %q for %q flag: %w", e.GetValue(), name, config.Reason(f, e)) // as pflag says it
 }

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rocelens/rocelens/cmd/rocelens/config"
+	"github.com/rocelens/rocelens/cmd/rocelens/logs"
+	"github.com/rocelens/rocelens/cmd/rocelens/monitor"
+)
+
+// configure makes a configuration of the command line and the file, and says what
+// is wrong with it.
+func (o *monitorOptions) configure() (err error) {
+	o.given = make(map[string]bool)
+	o.flags.VisitAll(func(f *pflag.Flag) { o.given[f.Name] = f.Changed })
+	base := *o
+	o.commandLine = &base
+	if o.config != "" {
+		if o.file, err = config.Read(o.config); err != nil {
+			return err
+		}
+		if err := o.file.Apply(o.flags); err != nil {
+			return err
+		}
+	}
+	c := &o.cfg
+	live, follow := len(c.Live.Interfaces) > 0, len(c.Follow.Paths) > 0
+	switch {
+	case !live && !follow && o.file != nil:
+		return fmt.Errorf("%s: monitor needs an interface, as in \"interface: eth0\", or files that another program writes, as in \"read: DIR\"", o.config)
+	case !live && !follow:
+		return errors.New("monitor needs an interface, as in rocelens monitor -i eth0, or files that another program writes, as in -r DIR")
+	case live && follow:
+		return errors.New("monitor captures with -i or follows files with -r, not both: run two of them")
+	case o.interval < monitor.MinInterval:
+		return fmt.Errorf("--interval %v: use %v or more", o.interval, monitor.MinInterval)
+	}
+	c.Version = toolVersion()
+	c.Pipeline.Track.Intervals.Length = int64(o.interval)
+	c.Live.Promiscuous = !o.noPromisc
+	c.Live.BufferBytes = int(o.buffer)
+	c.Pipeline.Decode.RoCEPorts = o.rocePorts
+	c.Pipeline.Track.MaxMemory = int64(o.maxMemory)
+	c.Pipeline.Track.AckTimeout = int64(o.timeout)
+	o.pause.set(&c.Pipeline)
+	o.record.set(&c.Record)
+	if err := o.setStore(); err != nil {
+		return err
+	}
+	return c.Check()
+}
+
+// tellPlan is for --check.
+func (o *monitorOptions) tellPlan() error {
+	for _, name := range o.cfg.Live.Interfaces {
+		if _, err := net.InterfaceByName(name); err != nil {
+			return fmt.Errorf("interface %s: there is none of that name", name)
+		}
+	}
+	from := "the configuration"
+	if o.config != "" {
+		from = o.config
+	}
+	if _, err := fmt.Fprintf(o.out, "%s is right; this would be done:\n", from); err != nil {
+		return err
+	}
+	return o.tell(o.cfg.URL(o.cfg.Listen))
+}
+
+// reloadable are the keys that SIGHUP changes while the monitor runs.
+var reloadable = []string{"log-level", "log-format"}
+
+// hangups has SIGHUP read the file again. Without a file it stops the monitor, as
+// SIGTERM does, unless it is ignored (nohup).
+func (o *monitorOptions) hangups(ctx context.Context, log *logs.Log) (context.Context, context.CancelFunc) {
+	if o.file == nil {
+		if signal.Ignored(syscall.SIGHUP) {
+			return context.WithCancel(ctx)
+		}
+		return signal.NotifyContext(ctx, syscall.SIGHUP)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	came := make(chan os.Signal, 1)
+	signal.Notify(came, syscall.SIGHUP)
+	go func() {
+		defer signal.Stop(came)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-came:
+				o.reload(log)
+			}
+		}
+	}()
+	return ctx, cancel
+}
+
+// reload does what a file says that has changed since the monitor began, as far
+// as that can be done while it runs.
+func (o *monitorOptions) reload(l *logs.Log) {
+	log := l.Logger()
+	next, err := o.anew()
+	if err != nil {
+		log.Error("the configuration can't be read again: all stays as it is", "error", err)
+		return
+	}
+	l.Set(next.logLevel, next.logFormat)
+	log.Info("the configuration was read again", "file", o.config, "log_level", next.logLevel.String(), "log_format", next.logFormat.String())
+	var restart []string
+	for _, name := range o.file.Changed(next.file) {
+		if !o.given[name] && !slices.Contains(reloadable, name) {
+			restart = append(restart, name)
+		}
+	}
+	if len(restart) > 0 {
+		log.Warn("keys have other values than those in use, which need a restart", "keys", strings.Join(restart, " "))
+	}
+}
+
+// anew reads the file once more, behind the same command line.
+func (o *monitorOptions) anew() (*monitorOptions, error) {
+	next := new(monitorOptions)
+	next.addFlags(pflag.NewFlagSet("", pflag.ContinueOnError))
+	flags := next.flags
+	*next = *o.commandLine
+	next.flags = flags
+	flags.VisitAll(func(f *pflag.Flag) { f.Changed = o.given[f.Name] })
+	err := next.configure()
+	return next, err
+}
