@@ -10,10 +10,10 @@ import (
 // Left alone, the garbage collector lets the heap grow to twice of what is in
 // use. With little of it in use that is too often: up to freeMemory it need not
 // run. With millions of sessions memory is scarcer than time: beyond easyMemory
-// the heap grows by a sixth. Both are less where the user allows sessions less.
+// the heap grows by an eighth. Both are less where the user allows sessions less.
 const (
 	freeMemory  = 128 << 20
-	easyMemory  = 3 << 28
+	easyMemory  = 1200 << 20
 	memorySlack = 32 << 20
 	memoryCheck = 20 * time.Millisecond
 )
@@ -57,6 +57,6 @@ func keepMemoryClose(allowed byteSize) (stop func()) {
 func growth(used, allowed uint64) int {
 	used = max(used, 1<<20)
 	free, easy := min(freeMemory, allowed/4), min(easyMemory, allowed)
-	goal := max(free, min(2*used, easy), used+used/6+memorySlack)
+	goal := max(free, min(2*used, easy), used+used/8+memorySlack)
 	return int((goal - used) * 100 / used)
 }

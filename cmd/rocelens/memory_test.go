@@ -31,10 +31,10 @@ func TestKeepMemoryClose(t *testing.T) {
 }
 
 // TestGrowth: up to freeMemory anything, up to easyMemory twice of what is in
-// use, then just what is left of it, then a sixth.
+// use, then just what is left of it, then an eighth.
 func TestGrowth(t *testing.T) {
 	const mega = 1 << 20
-	for used, want := range map[uint64]int{0: 12700, 64 * mega: 100, 32 * mega: 300, 384 * mega: 100, 512 * mega: 50, 640 * mega: 21, 1200 * mega: 19, 12000 * mega: 16} {
+	for used, want := range map[uint64]int{0: 12700, 64 * mega: 100, 32 * mega: 300, 600 * mega: 100, 800 * mega: 50, 1000 * mega: 20, 1200 * mega: 15, 12000 * mega: 12} {
 		if got := growth(used, defaultMaxMemory); got != want {
 			t.Errorf("%d MiB in use: %d %%, want %d", used/mega, got, want)
 		}
