@@ -254,7 +254,11 @@ func TestExposition(t *testing.T) {
 		{Pauser: record.Pauser{Name: "swp1", PFC: true}, Priority: 3, Paused: 1_500_000, Frames: 2}, {Pauser: record.Pauser{Name: "swp1", PFC: true}, Priority: 3, Paused: 500_000, Frames: 1},
 		{Pauser: record.Pauser{}, Frames: 4},
 	})
-	pauses.Storm(&record.Storm{Pauser: record.Pauser{Name: "swp1"}})
+	pauses.Watch("swp2")
+	for range 3 {
+		pauses.Storm(&record.Storm{Pauser: record.Pauser{Name: "swp1"}})
+	}
+	pauses.StormOver(&record.Storm{Pauser: record.Pauser{Name: "swp1"}})
 	in, received, dropped := capture.Input{Path: "eth0", Frames: 5, Bytes: 500}, uint64(6), uint64(1)
 	in.Drops, in.Interfaces = &dropped, []capture.Interface{{Received: &received, Down: true}}
 	files := capture.Input{Path: "/ring", Frames: 3, Followed: &capture.Followed{Files: 4, Waiting: 1, Missed: 2, Cut: 1}}

@@ -41,6 +41,7 @@ const rest = `
 | ` + "`rocelens_pause_frames_total`" + ` | likewise | Frames that asked for them |
 | ` + "`rocelens_paused_seconds_total`" + ` | likewise | For how long; 0 where the speed of the link is not known (` + "`--link-speed`" + `) |
 | ` + "`rocelens_pause_storms_total`" + ` | ` + "`interface`" + ` | Storms that were found |
+| ` + "`rocelens_pause_storms_open`" + ` | ` + "`interface`" + ` | Storms that were found and go on: until 600 ms after the last pause of a priority of theirs (three times ` + "`--storm-window`" + `) |
 | ` + "`rocelens_sessions`" + ` | | Sessions in memory; a flow without another direction counts as one |
 | ` + "`rocelens_evicted_sessions_total`" + ` | | Sessions that were forgotten for want of memory (` + "`--max-memory`" + `): what they do later counts as sessions of their own |
 | ` + "`rocelens_refused_packets_total`" + ` | | Packets of flows that had but one while memory was scarce, and that were not followed |

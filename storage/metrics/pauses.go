@@ -16,8 +16,11 @@ type Pauses struct {
 
 	mu     sync.Mutex
 	rows   map[pauseKey]*pauseRow
-	storms map[string]uint64 // by interface
+	storms map[string]storms // by interface
 }
+
+// storms are how many were found, and how many of them are not over.
+type storms struct{ found, open uint64 }
 
 type pauseKey struct{ iface, kind, priority string }
 
@@ -29,7 +32,7 @@ type pauseRow struct {
 // NewPauses returns sums without any pause. name is what an interface of an
 // input is called where the capture says nothing.
 func NewPauses(name func(input, iface int32) string) *Pauses {
-	return &Pauses{name: name, rows: make(map[pauseKey]*pauseRow), storms: make(map[string]uint64)}
+	return &Pauses{name: name, rows: make(map[pauseKey]*pauseRow), storms: make(map[string]storms)}
 }
 
 func (p *Pauses) iface(x *record.Pauser) string {
@@ -57,11 +60,35 @@ func (p *Pauses) Add(list []record.PauseInterval) {
 	}
 }
 
+// Watch says that storms at an interface will be told: the count of them is there,
+// and 0, before the first one. Prometheus does not see a counter rise that begins
+// with 1.
+func (p *Pauses) Watch(iface string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.storms[iface]; !ok {
+		p.storms[iface] = storms{}
+	}
+}
+
 // Storm takes a storm that was found.
 func (p *Pauses) Storm(s *record.Storm) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.storms[p.iface(&s.Pauser)]++
+	n := p.storms[p.iface(&s.Pauser)]
+	n.found++
+	n.open++
+	p.storms[p.iface(&s.Pauser)] = n
+}
+
+// StormOver takes a storm that was found, and is over.
+func (p *Pauses) StormOver(s *record.Storm) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := p.storms[p.iface(&s.Pauser)]; n.open > 0 {
+		n.open--
+		p.storms[p.iface(&s.Pauser)] = n
+	}
 }
 
 func ofPauses(name, help string, more ...string) *prometheus.Desc {
@@ -73,11 +100,12 @@ var (
 	pauseFrames  = ofPauses("pause_frames_total", "Frames that asked for them.", "type", "priority")
 	pauseSeconds = ofPauses("paused_seconds_total", "For how long; 0 where the speed of the link is not known.", "type", "priority")
 	pauseStorms  = ofPauses("pause_storms_total", "Storms of pauses that were found.")
+	openStorms   = ofPauses("pause_storms_open", "Storms of pauses that were found and are not over.")
 )
 
 // Describe is of prometheus.Collector.
 func (p *Pauses) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{pauseCount, pauseFrames, pauseSeconds, pauseStorms} {
+	for _, d := range []*prometheus.Desc{pauseCount, pauseFrames, pauseSeconds, pauseStorms, openStorms} {
 		ch <- d
 	}
 }
@@ -92,6 +120,7 @@ func (p *Pauses) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	for iface, n := range p.storms {
-		ch <- prometheus.MustNewConstMetric(pauseStorms, prometheus.CounterValue, float64(n), iface)
+		ch <- prometheus.MustNewConstMetric(pauseStorms, prometheus.CounterValue, float64(n.found), iface)
+		ch <- prometheus.MustNewConstMetric(openStorms, prometheus.GaugeValue, float64(n.open), iface)
 	}
 }

@@ -129,6 +129,9 @@ func Start(ctx context.Context, cfg Config) (_ *Monitor, err error) {
 	m.counts = metrics.NewFindings(m.finder.LeftOut)
 	m.backs = metrics.NewStepsBack()
 	m.note(m.src.Inputs())
+	for _, in := range m.src.Inputs() {
+		m.pauses.Watch(in.Path)
+	}
 	reg := prometheus.NewRegistry()
 	m.followed.Store(new(pipeline.Followed))
 	reg.MustRegister(m.flows, m.pauses, metrics.NewSessions(func() pipeline.Followed { return *m.followed.Load() }), metrics.NewCapture(func() []capture.Input { return *m.inputs.Load() }), metrics.NewBuild(cfg.Version),

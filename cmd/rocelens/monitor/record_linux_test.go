@@ -149,6 +149,9 @@ func TestRecord(t *testing.T) {
 				c.Record.Dir, c.Record.Around = files, 500*time.Millisecond
 				c.Pipeline.Links.All = 1_000_000_000 // a pause is of 33 ms then, which a busy machine can refresh in time
 			})
+			if n, there := s.scrape(t)["rocelens_pause_storms_total"]; n != 0 || !there {
+				t.Errorf("%v storms before any, and the count is there: %v", n, there)
+			}
 			if replayTimed(t, simulated(t, tc.scenario)) == 0 {
 				t.Fatal("nothing was sent")
 			}
@@ -156,6 +159,13 @@ func TestRecord(t *testing.T) {
 				time.Sleep(50 * time.Millisecond)
 			}
 			counts := s.scrape(t)
+			storm := tc.code == "pfc-storm"
+			for deadline := time.Now().Add(30 * time.Second); storm && counts["rocelens_pause_storms_open"] != 0 && time.Now().Before(deadline); counts = s.scrape(t) {
+				time.Sleep(50 * time.Millisecond)
+			}
+			if open, found := counts["rocelens_pause_storms_open"], counts["rocelens_pause_storms_total"]; open != 0 || (found > 0) != storm {
+				t.Errorf("%v storms were found, of which %v are not over", found, open)
+			}
 			if err := s.stop(); err != nil {
 				t.Error(err)
 			}

@@ -41,9 +41,13 @@ func (m *Monitor) tell(cfg *pipeline.Config) {
 	})
 	cfg.Pause.Tell.Events = both(cfg.Pause.Tell.Events, m.events)
 	cfg.Pause.Tell.Storm = func(e record.Event, over bool) {
-		if over {
+		switch s, ok := e.Detail.(*record.Storm); {
+		case over:
 			m.events([]record.Event{e})
-		} else if s, ok := e.Detail.(*record.Storm); ok {
+			if ok {
+				m.pauses.StormOver(s)
+			}
+		case ok:
 			m.pauses.Storm(s)
 		}
 		m.found(m.finder.Storm(e, over, *m.inputs.Load()))
