@@ -14,7 +14,7 @@ import (
 func newDashboards(io streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dashboards",
-		Short: "Grafana boards of what is in the store and in Prometheus",
+		Short: "Grafana boards and alerts of what is in the store and in Prometheus",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -32,10 +32,12 @@ func newDashboardsExport(io streams) *cobra.Command {
 	o := &dashboardsExportOptions{streams: io}
 	cmd := &cobra.Command{
 		Use:   "export DIR",
-		Short: "Write the boards and their data sources for Grafana to read",
+		Short: "Write the boards, their data sources and alerts for Grafana to read",
 		Long: `export writes Grafana's boards into DIR/dashboards, and into DIR/provisioning what makes
 Grafana load them and their data sources: copy or link what is in its folders into
 those of Grafana's provisioning directory. Files of an earlier export are replaced.
+In DIR/alerts are rules for Prometheus, and the same for Grafana: load one of them
+(docs/alerts.md).
 
 No password is written. Grafana takes it from ` + dsn.PasswordEnv + ` in its own
 environment, and the user from ` + dsn.UserEnv + ` unless --store has one. See docs/dashboards.md.

@@ -14,13 +14,14 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rocelens/rocelens/dashboards/alerts"
 	"github.com/rocelens/rocelens/storage/dsn"
 )
 
 // The UIDs of the data sources of boards that Grafana reads from files.
 const (
 	clickHouseUID = "rocelens-clickhouse"
-	prometheusUID = "rocelens-prometheus"
+	prometheusUID = alerts.DatasourceUID
 )
 
 // Export is what boards that Grafana reads from files have for data sources.
@@ -47,8 +48,8 @@ func (e *Export) Validate() error {
 	return nil
 }
 
-// Write writes boards, and what tells Grafana of them and of their data sources,
-// into a directory, and returns the paths of the files in it. No password is written: Grafana takes it from
+// Write writes boards, what tells Grafana of them and of their data sources, and
+// alerts, into a directory, and returns the paths of the files in it. No password is written: Grafana takes it from
 // its environment.
 func (e *Export) Write(dir string) ([]string, error) {
 	if err := e.Validate(); err != nil {
@@ -80,6 +81,18 @@ func (e *Export) Write(dir string) ([]string, error) {
 			return done, err
 		}
 		if err := write("dashboards/"+uid+".json", data); err != nil {
+			return done, err
+		}
+	}
+	for _, f := range []struct {
+		name string
+		read func() ([]byte, error)
+	}{{alerts.GrafanaFile, alerts.Grafana}, {alerts.PrometheusFile, alerts.Prometheus}} {
+		data, err := f.read()
+		if err != nil {
+			return done, err
+		}
+		if err := write("alerts/"+f.name, data); err != nil {
 			return done, err
 		}
 	}

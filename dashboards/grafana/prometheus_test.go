@@ -43,6 +43,8 @@ type monitor struct {
 	many   pipeline.Followed
 	inputs []capture.Input
 	stored writer.Counts
+
+	healthy bool // nothing is wrong with the probe itself
 }
 
 func newMonitor(t *testing.T) *monitor {
@@ -68,7 +70,8 @@ func newMonitor(t *testing.T) *monitor {
 	return m
 }
 
-// see adds what scenarios did, and some trouble of the probe itself.
+// see adds what scenarios did, and some trouble of the probe itself unless it is
+// healthy.
 func (m *monitor) see(t *testing.T, scenarios ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,10 +86,16 @@ func (m *monitor) see(t *testing.T, scenarios ...string) {
 				m.pauses.Storm(&r.Pause.Storms[i].Storm)
 			}
 		})
+		m.inputs[0].Frames += truth.Frames
+		if m.healthy {
+			continue
+		}
 		*m.inputs[0].Drops += 10
 		m.inputs[0].Followed.Missed++
 		m.many.Sessions, m.many.Evicted, m.many.Refused = m.many.Sessions+1, m.many.Evicted+1, m.many.Refused+1
-		m.inputs[0].Frames += truth.Frames
+	}
+	if m.healthy {
+		return
 	}
 	c := m.stored["flow_intervals"]
 	c.Written, c.Dropped, c.Failures = c.Written+100, c.Dropped+1, c.Failures+1
@@ -96,13 +105,17 @@ func (m *monitor) see(t *testing.T, scenarios ...string) {
 // prom is a real Prometheus.
 type prom struct{ url string }
 
-// startPrometheus starts one that asks a monitor twice a second.
-func startPrometheus(t *testing.T, target string, native bool) *prom {
+// startPrometheus starts one that asks a monitor twice a second, and has rules.
+func startPrometheus(t *testing.T, target string, native bool, rules ...string) *prom {
 	t.Helper()
 	capturetest.Need(t, "prometheus")
 	dir := t.TempDir()
 	config := filepath.Join(dir, "prometheus.yml")
 	text := fmt.Sprintf("global: {scrape_interval: 500ms, scrape_timeout: 500ms}\nscrape_configs: [{job_name: rocelens, static_configs: [{targets: [%q]}]}]\n", target)
+	text += "rule_files:\n"
+	for _, path := range rules {
+		text += fmt.Sprintf("  - %q\n", path)
+	}
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

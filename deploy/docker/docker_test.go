@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/dashboards/alerts"
 	"github.com/rocelens/rocelens/storage/engine/enginetest"
 )
 
@@ -157,6 +159,28 @@ func TestCompose(t *testing.T) {
 }
 
 func TestPrometheus(t *testing.T) {
+	var config struct {
+		RuleFiles []string `yaml:"rule_files"`
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "prometheus.yml")), &config); err != nil {
+		t.Fatal(err)
+	}
+	loaded := 0
+	for _, v := range compose(t).Services["prometheus"].Volumes {
+		from, to, _ := strings.Cut(strings.TrimSuffix(v, ":ro"), ":")
+		for _, form := range config.RuleFiles { // below the configuration
+			if ok, err := path.Match(path.Join("/etc/prometheus", form), to); err != nil || !ok {
+				continue
+			}
+			loaded++
+			if rules, err := alerts.Prometheus(); err != nil || read(t, from) != string(rules) {
+				t.Errorf("%s has other rules: %v", from, err)
+			}
+		}
+	}
+	if loaded != 1 {
+		t.Errorf("%d files of rules are loaded", loaded)
+	}
 	capturetest.Need(t, "promtool")
 	if out, err := exec.Command("promtool", "check", "config", "prometheus.yml").CombinedOutput(); err != nil || !bytes.Contains(out, []byte("SUCCESS")) {
 		t.Errorf("%v: %s", err, out)
