@@ -20,17 +20,18 @@ native histograms and without.
 | warning | look today |
 | info | it may be meant so: look once |
 
-`
-
-const rest = `
 Where a rate or a share is meant, it is that of five minutes. "For" is how long it has to be so until the alert fires.
 Alerts are told apart by the monitor (` + "`job`, `instance`" + `) and by what the table says: any number of monitors may be scraped, and several
 jobs. Scrape once a minute or more often.
 
-A counter that Prometheus sees for the first time has not risen for it, whatever it is by then. Counts of rare events are
-there, as 0, before the first one. Those of flows come with the first packets of an interface, priority and version, so what happens within the
-first scrape of a new one counts for no alert.
+A counter that Prometheus sees for the first time has not risen for it, whatever it is by then. Counts of storms, drops and lost
+files are there, as 0, before the first one; with ` + "`-r`" + `, those of storms at an interface that the files name, from its first
+pause on. Those of flows come with the first packets of an interface, priority and version: what happens within the first
+scrape of a new one counts for no alert.
 
+`
+
+const rest = `
 ## In Prometheus
 
     rocelens dashboards export /etc/rocelens/grafana

@@ -74,7 +74,7 @@ func traffic() Group {
 				Description: "Streams at interface {{ $labels.interface }} of {{ $labels.instance }} with priority {{ $labels.priority }} stand still for {{ $value | humanizeDuration }} in each second, all together, because receivers answered with RNR NAKs. It is neither loss nor congestion: look at the receiving applications.",
 				Runbook:     "findings.md#rnr-stall", Board: "rocelens-loss", Panel: 6, PanelTitle: "Standing still",
 				When: "the streams of a priority wait after RNR NAKs for more than 0.1 s in each second, all together",
-				Why:  beyond + " It is a tenth of the time of one stream, from where on the finding is critical, or 150 waits a second of the usual 0.64 ms: receivers that use an RNR NAK here and there as their flow control are far from it.",
+				Why:  beyond + " It is a tenth of the time of one stream, from where on the finding is critical, or 150 waits of 0.64 ms a second: receivers that use an RNR NAK here and there as their flow control are far from it.",
 			},
 			{
 				Name: "RocelensICRCErrors", ID: "icrc-errors", Severity: warning,
@@ -92,7 +92,7 @@ func traffic() Group {
 				Description: "Switches mark data packets that {{ $labels.instance }} sees, and receivers send less than one CNP for 10,000 marks: nobody tells the senders to slow down. Where DCQCN is not used that is as it should be: silence this alert there. Where it is, look at the receivers' settings for the priority, and at the way of the CNPs.",
 				Runbook:     "findings.md#ecn-no-reaction", Board: "rocelens-ecn", Panel: 2, PanelTitle: "Marks and CNPs",
 				When: "less than one CNP for 10,000 marked data packets, at 100 marks a second or more, where answers to half of the messages or more are seen",
-				Why:  "Receivers pace CNPs, to one in 4 to 50 µs, which leaves at least one for a thousand marks even at 400 Gbit/s. A monitor that sees one direction alone says nothing. All interfaces of a monitor together, as CNPs may come by another one, with another priority.",
+				Why:  "Receivers pace CNPs, to one in 4 to 50 µs, which leaves one for a few thousand marks even where all packets of 400 Gbit/s are marked. A monitor that sees one direction alone says nothing. All interfaces of a monitor together, as CNPs may come by another one, with another priority.",
 			},
 			{
 				Name: "RocelensCNPsIgnored", ID: "cnps-ignored", Severity: info,

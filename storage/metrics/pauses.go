@@ -53,6 +53,7 @@ func (p *Pauses) Add(list []record.PauseInterval) {
 		if r == nil {
 			r = new(pauseRow)
 			p.rows[k] = r
+			p.watch(k.iface)
 		}
 		r.pauses++
 		r.frames += x.Frames
@@ -66,6 +67,10 @@ func (p *Pauses) Add(list []record.PauseInterval) {
 func (p *Pauses) Watch(iface string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.watch(iface)
+}
+
+func (p *Pauses) watch(iface string) {
 	if _, ok := p.storms[iface]; !ok {
 		p.storms[iface] = storms{}
 	}
