@@ -123,5 +123,6 @@ func untyped(what any) (out any, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return out, json.Unmarshal(data, &out)
+	err = json.Unmarshal(data, &out)
+	return out, err
 }
