@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/rocelens/rocelens/storage/dsn"
 )
 
 // The oldest ClickHouse that is used: the one that the tests run on, as with the
@@ -77,20 +78,14 @@ func (e *Error) NotAllowed() bool {
 // errBlock says that a block is damaged, or not one of its table.
 var errBlock = errors.New("not a batch of this table")
 
-// hide takes the password out of a text, as it is and as HTTP and URLs have it: a
-// server or a proxy may repeat what it was sent.
+// hide takes the password out of a text, as HTTP has it too.
 func (c *Client) hide(text string) string {
-	p := c.cfg.Password.Reveal()
-	if p == "" {
+	p := c.cfg.Password
+	if p.Reveal() == "" {
 		return text
 	}
-	for _, form := range []string{
-		p, url.QueryEscape(p), url.PathEscape(p), strings.TrimPrefix(url.UserPassword("", p).String(), ":"),
-		base64.StdEncoding.EncodeToString([]byte(c.cfg.User + ":" + p)),
-	} {
-		text = strings.ReplaceAll(text, form, "***")
-	}
-	return text
+	text = dsn.NewSecret(base64.StdEncoding.EncodeToString([]byte(c.cfg.User + ":" + p.Reveal()))).HideIn(text)
+	return p.HideIn(text)
 }
 
 // explain takes the password out of an error.

@@ -43,31 +43,31 @@ func (d *DSN) Credentials(env func(string) string) error {
 	if file == "" {
 		return nil
 	}
-	p, err := readSecret(file)
+	p, err := ReadSecret(file)
 	if err != nil {
-		return err
+		return fmt.Errorf("the store's password: %w", err)
 	}
-	d.Password = NewSecret(p)
+	d.Password = p
 	return nil
 }
 
-// maxSecret is longer than any password.
+// maxSecret is longer than any password or token.
 const maxSecret = 4096
 
-// readSecret is the one line of a file.
-func readSecret(path string) (string, error) {
+// ReadSecret is the one line of a file.
+func ReadSecret(path string) (Secret, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("the store's password: %w", err)
+		return Secret{}, err
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	if err != nil {
-		return "", fmt.Errorf("the store's password: %w", err)
+		return Secret{}, err
 	}
 	s := strings.TrimRight(string(b), "\r\n")
 	if len(b) > maxSecret || s == "" || strings.ContainsAny(s, "\r\n\x00") {
-		return "", fmt.Errorf("the store's password: %s must hold it as its only line", path)
+		return Secret{}, fmt.Errorf("%s must hold it as its only line", path)
 	}
-	return s, nil
+	return NewSecret(s), nil
 }

@@ -38,7 +38,7 @@ type DSN struct {
 	Compression string // lz4, zstd or none; "" for what suits
 }
 
-// Secret is a password. No way of printing shows it.
+// Secret is a password or a token. No way of printing shows it.
 type Secret struct{ s string }
 
 // NewSecret is a secret of a text.
@@ -59,6 +59,18 @@ func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String(
 
 // MarshalText is String.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// HideIn takes the secret out of a text, as it is and as URLs have it: a server or a
+// proxy may repeat what it was sent.
+func (s Secret) HideIn(text string) string {
+	if s.s == "" {
+		return text
+	}
+	for _, form := range []string{s.s, url.QueryEscape(s.s), url.PathEscape(s.s), strings.TrimPrefix(url.UserPassword("", s.s).String(), ":")} {
+		text = strings.ReplaceAll(text, form, hidden)
+	}
+	return text
+}
 
 // hidden stands for a password.
 const hidden = "***"

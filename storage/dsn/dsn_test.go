@@ -179,3 +179,14 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestHideIn: a secret goes out of a text in each form that it may have there.
+func TestHideIn(t *testing.T) {
+	const text = "h:u/n%t e@r h%3Au%2Fn%25t+e%40r h:u%2Fn%25t%20e@r h%3Au%2Fn%25t%20e%40r rest"
+	if got, want := NewSecret("h:u/n%t e@r").HideIn(text), "*** *** *** *** rest"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := (Secret{}).HideIn(text); got != text {
+		t.Errorf("no secret hides something: %q", got)
+	}
+}
