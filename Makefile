@@ -96,7 +96,7 @@ golangci:
 empty :=
 space := $(empty) $(empty)
 UNRACED := decode decode/anonymize decode/filter dashboards/packets dashboards/report pipeline/finding pipeline/scenario \
-  storage/migrate storage/query storage/schema cmd/release cmd/rocelens/manpage dashboards/alerts dashboards/grafana deploy/docker
+  storage/migrate storage/query storage/schema cmd/release cmd/rocelens/manpage dashboards/alerts dashboards/grafana dashboards/grafana/push deploy/docker
 # Only these, if any are named.
 RACED :=
 

@@ -18,13 +18,19 @@ import (
 	"github.com/rocelens/rocelens/storage/dsn"
 )
 
-// The UIDs of the data sources of boards that Grafana reads from files.
+// The folder of the boards, unless another is asked for.
+const (
+	FolderUID   = "rocelens"
+	FolderTitle = "RoCE"
+)
+
+// The UIDs of the data sources of boards that ask for none.
 const (
 	clickHouseUID = "rocelens-clickhouse"
 	prometheusUID = alerts.DatasourceUID
 )
 
-// Export is what boards that Grafana reads from files have for data sources.
+// Export is what boards have for data sources where Grafana does not ask for them.
 type Export struct {
 	Store      *dsn.DSN // a server
 	Prometheus string   // URL
@@ -39,11 +45,11 @@ func (e *Export) Validate() error {
 		return errors.New("an embedded store has no address that Grafana could ask: run \"rocelens store serve\" and name http://USER@127.0.0.1:8123")
 	}
 	u, err := url.Parse(e.Prometheus)
+	if err == nil && u.User != nil || err != nil && strings.Contains(e.Prometheus, "@") { // then it may have one, and is not repeated
+		return errors.New("the address of Prometheus has a user: what is written is no place for passwords; set it in Grafana")
+	}
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return fmt.Errorf("%q is no address of Prometheus: use http://HOST:9090", e.Prometheus)
-	}
-	if u.User != nil {
-		return errors.New("the address of Prometheus has a user: what is written is no place for passwords; set it in Grafana")
 	}
 	return nil
 }
@@ -62,7 +68,7 @@ func (e *Export) Write(dir string) ([]string, error) {
 			return nil, err
 		}
 	}
-	source, err := e.clickHouse()
+	sources, err := e.provisioned()
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +82,7 @@ func (e *Export) Write(dir string) ([]string, error) {
 		return os.WriteFile(path, data, 0o644)
 	}
 	for _, uid := range UIDs() {
-		data, err := e.board(uid)
+		data, err := e.Board(uid)
 		if err != nil {
 			return done, err
 		}
@@ -101,12 +107,10 @@ func (e *Export) Write(dir string) ([]string, error) {
 		what any
 	}{
 		{"provisioning/dashboards/rocelens.yaml", map[string]any{"apiVersion": 1, "providers": []any{map[string]any{
-			"name": "rocelens", "folder": "RoCE", "folderUid": "rocelens", "type": "file", "allowUiUpdates": false,
+			"name": "rocelens", "folder": FolderTitle, "folderUid": FolderUID, "type": "file", "allowUiUpdates": false,
 			"options": map[string]any{"path": literal(strings.TrimSuffix(seen, "/") + "/dashboards")},
 		}}}},
-		{"provisioning/datasources/rocelens.yaml", map[string]any{"apiVersion": 1, "datasources": []any{source, map[string]any{
-			"name": "rocelens Prometheus", "uid": prometheusUID, "type": prometheusType, "access": "proxy", "url": literal(e.Prometheus),
-		}}}},
+		{"provisioning/datasources/rocelens.yaml", map[string]any{"apiVersion": 1, "datasources": sources}},
 	} {
 		data, err := yaml.Marshal(f.what)
 		if err != nil {
@@ -122,8 +126,9 @@ func (e *Export) Write(dir string) ([]string, error) {
 // literal is text as it is, in files in which Grafana puts its environment.
 func literal(s string) string { return strings.ReplaceAll(s, "$", "$$") }
 
-// board is one with the data sources of the export, which asks for nothing.
-func (e *Export) board(uid string) ([]byte, error) {
+// Board is the JSON of a board with the data sources of the export, which asks for
+// nothing.
+func (e *Export) Board(uid string) ([]byte, error) {
 	data, err := Board(uid)
 	if err != nil {
 		return nil, err
@@ -146,37 +151,96 @@ func (e *Export) board(uid string) ([]byte, error) {
 	).Replace(b.String())), nil
 }
 
-// clickHouse is the data source of the store, as its plugin wants it.
-func (e *Export) clickHouse() (map[string]any, error) {
-	d := e.Store
-	host, port, err := net.SplitHostPort(d.Hosts[0])
+// Source is a data source of the boards, as Grafana keeps it.
+type Source struct {
+	Name, UID, Type string
+	URL             string // empty where the settings have the address
+	Settings        map[string]any
+	// Secrets are what Grafana encrypts, and shows to nobody.
+	Secrets map[string]string
+}
+
+// Sources are the data sources of the boards: the store, with the user and the password
+// that its name has, and Prometheus.
+func (e *Export) Sources() ([]Source, error) {
+	if err := e.Validate(); err != nil {
+		return nil, err
+	}
+	store, err := e.clickHouse()
 	if err != nil {
 		return nil, err
 	}
+	return []Source{store, {Name: "rocelens Prometheus", UID: prometheusUID, Type: prometheusType, URL: e.Prometheus}}, nil
+}
+
+// The settings of the ClickHouse plugin that this package has to know again.
+const (
+	settingUser    = "username"
+	secretPassword = "password"
+)
+
+// clickHouse is the data source of the store, as its plugin wants it.
+func (e *Export) clickHouse() (Source, error) {
+	d := e.Store
+	host, port, err := net.SplitHostPort(d.Hosts[0])
+	if err != nil {
+		return Source{}, err
+	}
 	number, err := strconv.Atoi(port)
 	if err != nil {
-		return nil, err
+		return Source{}, err
 	}
 	protocol := "native"
 	if d.HTTP {
 		protocol = "http"
 	}
-	settings := map[string]any{
-		"host": literal(host), "port": number, "protocol": protocol, "secure": d.Secure, "defaultDatabase": literal(d.Database),
-		"username": "${" + dsn.UserEnv + "}",
+	s := Source{Name: "rocelens ClickHouse", UID: clickHouseUID, Type: clickHouseType, Secrets: map[string]string{}, Settings: map[string]any{
+		"host": host, "port": number, "protocol": protocol, "secure": d.Secure, "defaultDatabase": d.Database, settingUser: d.User,
+	}}
+	if p := d.Password.Reveal(); p != "" {
+		s.Secrets[secretPassword] = p
 	}
-	if d.User != "" {
-		settings["username"] = literal(d.User)
-	}
-	secure := map[string]any{"password": "${" + dsn.PasswordEnv + "}"}
 	if d.CAFile != "" {
 		ca, err := os.ReadFile(d.CAFile)
 		if err != nil {
-			return nil, err
+			return Source{}, err
 		}
-		settings["tlsAuthWithCACert"], secure["tlsCACert"] = true, literal(string(ca))
+		s.Settings["tlsAuthWithCACert"], s.Secrets["tlsCACert"] = true, string(ca)
 	}
-	return map[string]any{
-		"name": "rocelens ClickHouse", "uid": clickHouseUID, "type": clickHouseType, "access": "proxy", "jsonData": settings, "secureJsonData": secure,
-	}, nil
+	return s, nil
+}
+
+// provisioned are the data sources as files have them: Grafana takes the password from its
+// environment, and a user that the store's name does not have.
+func (e *Export) provisioned() ([]any, error) {
+	sources, err := e.Sources()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]any, 0, len(sources))
+	for _, s := range sources {
+		f := map[string]any{"name": s.Name, "uid": s.UID, "type": s.Type, "access": "proxy"}
+		if s.URL != "" {
+			f["url"] = literal(s.URL)
+		}
+		if s.UID == clickHouseUID {
+			settings, secrets := map[string]any{}, map[string]any{}
+			for k, v := range s.Settings {
+				if text, is := v.(string); is {
+					v = literal(text)
+				}
+				settings[k] = v
+			}
+			for k, v := range s.Secrets {
+				secrets[k] = literal(v)
+			}
+			if settings[settingUser] == "" {
+				settings[settingUser] = "${" + dsn.UserEnv + "}"
+			}
+			secrets[secretPassword] = "${" + dsn.PasswordEnv + "}"
+			f["jsonData"], f["secureJsonData"] = settings, secrets
+		}
+		all = append(all, f)
+	}
+	return all, nil
 }

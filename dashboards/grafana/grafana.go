@@ -17,6 +17,9 @@ const PluginVersion = "4.21.2"
 // GrafanaVersion is the oldest Grafana that this plugin and the boards work with.
 const GrafanaVersion = "11.6.0"
 
+// OverviewUID is the UID of the board to begin with.
+const OverviewUID = uidOverview
+
 const defaultDatabase = schema.DefaultDatabase
 
 //go:embed boards/*.json
