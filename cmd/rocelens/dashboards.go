@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rocelens/rocelens/dashboards/grafana"
 	"github.com/rocelens/rocelens/storage/dsn"
@@ -18,8 +19,14 @@ func newDashboards(io streams) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newDashboardsExport(io))
+	cmd.AddCommand(newDashboardsExport(io), newDashboardsPush(io))
 	return cmd
+}
+
+// addDataSources adds the flags of where Grafana finds what boards show.
+func addDataSources(f *pflag.FlagSet, store *string, e *grafana.Export) {
+	f.StringVar(store, "store", "clickhouse://127.0.0.1:9000/rocelens", "the ClickHouse server that has the records, as Grafana reaches it, `DSN`")
+	f.StringVar(&e.Prometheus, "prometheus", "http://127.0.0.1:9090", "the Prometheus that scrapes rocelens monitor, as Grafana reaches it, `URL`")
 }
 
 type dashboardsExportOptions struct {
@@ -54,8 +61,7 @@ Exit codes: 0 written; 1 wrong usage, or DIR can't be written.`,
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.store, "store", "clickhouse://127.0.0.1:9000/rocelens", "the ClickHouse server that has the records, as Grafana reaches it, `DSN`")
-	f.StringVar(&o.export.Prometheus, "prometheus", "http://127.0.0.1:9090", "the Prometheus that scrapes rocelens monitor, as Grafana reaches it, `URL`")
+	addDataSources(f, &o.store, &o.export)
 	f.StringVar(&o.export.Seen, "seen-as", "", "where Grafana sees DIR, if elsewhere: in a container, say, `PATH`")
 	return cmd
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"net"
@@ -19,22 +18,6 @@ import (
 	"github.com/rocelens/rocelens/capture/capturetest"
 	"github.com/rocelens/rocelens/storage/dsn"
 )
-
-// awkward is a password that looks different in a URL.
-const awkward = "h:u/n%t e@r+2"
-
-// shows says in which form a text has a password.
-func shows(text, password string) string {
-	for _, form := range []string{
-		password, url.QueryEscape(password), url.PathEscape(password), url.UserPassword("", password).String()[1:],
-		base64.StdEncoding.EncodeToString([]byte("u:" + password)),
-	} {
-		if strings.Contains(text, form) {
-			return form
-		}
-	}
-	return ""
-}
 
 // refuse answers the first that a client says on a connection with an error that
 // repeats it, as careless servers and proxies do: of a wrong password, or another.
