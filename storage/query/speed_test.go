@@ -3,7 +3,6 @@ package query_test
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,88 +17,18 @@ import (
 	"github.com/rocelens/rocelens/storage/storetest"
 )
 
-// daySize is how much there is in the day that the speed of questions is measured
-// on.
-type daySize struct{ rows, flows, sessions, pauses, events int }
+// daySize is a day that questions are asked of.
+type daySize storetest.DaySize
 
-// fullDay is that of the benchmark, and burst for how many intervals of a second
-// a flow is active at a time.
-var fullDay = daySize{rows: 10_000_000, flows: 10_000, sessions: 200_000, pauses: 1_000_000, events: 1_000_000}
+var fullDay = daySize(storetest.FullDay)
 
-const burst = 20
-
-// make fills the tables with a day, by statements alone.
+// make fills the tables with the day.
 func (d daySize) make(t testing.TB, m *made) {
 	t.Helper()
-	slots := d.rows / (d.flows * burst) // each flow has one burst in each
-	if slots < 24 {
-		t.Fatalf("%d rows are too few for a day of %d flows", d.rows, d.flows)
+	if err := storetest.DaySize(d).Fill(&m.o, func(sql string) error { return m.Exec(t.Context(), sql) }); err != nil {
+		t.Fatal(err)
 	}
-	day := strconv.FormatInt(storetest.Day/1e9, 10)
-	n := strconv.Itoa
-	fill := func(table *schema.Table, rows int, with string, columns [][2]string) {
-		t.Helper()
-		var names, values []string
-		for _, c := range columns {
-			names, values = append(names, schema.Quote(c[0])), append(values, c[1]+" AS "+schema.Quote(c[0]))
-		}
-		const piece = 1_000_000 // no statement takes minutes
-		for from := 0; from < rows; from += piece {
-			m.exec(t, "INSERT INTO "+m.o.Name(table)+" ("+strings.Join(names, ", ")+")\nWITH "+with+"\nSELECT "+strings.Join(values, ",\n    ")+
-				"\nFROM numbers("+n(from)+", "+n(min(piece, rows-from))+") SETTINGS max_insert_threads = 1, max_threads = 1")
-		}
-	}
-	buckets := func(from string, count string) string {
-		return "mapFromArrays(arrayMap(i -> toUInt16(" + from + " + i), range(" + count + ")), arrayMap(i -> toUInt64(1 + bitAnd(bitShiftRight(h, 3 * i), 7)), range(" + count + ")))"
-	}
-	place := [][2]string{{"probe", "'leaf-1'"}, {"run", "'0123456789abcdef0123456789abcdef'"}, {"tap", "'mirror0'"}}
-	flows := append(slices.Clone(place), [][2]string{
-		{"time", "fromUnixTimestamp64Nano((" + day + " + second) * 1000000000, 'UTC')"}, {"length_ns", "1000000000"},
-		{"flow", "hf"}, {"version", "'v2'"}, {"service", "'RC'"}, {"packets", "n"},
-		{"flow_start", "fromUnixTimestamp64Nano(" + day + " * 1000000000 + f * 1000000, 'UTC')"},
-		{"src", "toIPv6('10.0.' || toString(intDiv(f, 200) % 50) || '.' || toString(f % 200))"},
-		{"dst", "toIPv6('10.1.' || toString(intDiv(f, 200) % 50) || '.' || toString(f % 199))"},
-		{"src_qpn", "257 + f"}, {"dst_qpn", "256 + f"}, {"vni", "-1"}, {"incarnation", "1"}, {"pairing", "'ack'"}, {"application", "'nvme-rdma'"},
-		{"interface", "if(f % 2, 'swp1', 'swp2')"}, {"src_mac", "'02:00:00:00:00:' || lower(hex(toUInt8(f % 200)))"}, {"dst_mac", "'02:01:00:00:00:' || lower(hex(toUInt8(f % 199)))"},
-		{"src_port", "49152 + f % 16384"}, {"dscp", "[26, 26, 26, 46][f % 4 + 1]"}, {"priority", "3"},
-		{"wire_bytes", "n * 1114"}, {"payload_bytes", "n * 1024"}, {"goodput_bytes", "n * 1024"},
-		{"ect0", "n - if(congested, intDiv(n, 50), 0)"}, {"ce", "if(congested, intDiv(n, 50), 0)"}, {"acks", "intDiv(n, 16)"},
-		{"writes", "intDiv(n, 64)"}, {"messages_completed", "intDiv(n, 64)"},
-		{"retransmitted_packets", "if(bad, 8 + h % 24, 0)"}, {"retransmitted_bytes", "retransmitted_packets * 1024"}, {"tries", "bad"}, {"lost_before_tap", "if(bad, 1 + h % 3, 0)"},
-		{"cnps_received", "if(congested, 1 + intDiv(n, 400), 0)"}, {"peak_packets", "128"}, {"peak_bytes", "131072"},
-		{"rare", "if(bad, map('fills', toInt64(8), 'tries_nak', 1, 'episodes', 1), map())"},
-		{"ack_latency", buckets("72 + hf % 48", "12")}, {"write_latency", buckets("96 + hf % 48", "9")},
-		{"np_delay", buckets("101", "if(congested, 6, 0)")},
-	}...)
-	fill(schema.FlowIntervals().Table, slots*d.flows*burst,
-		n(d.flows*burst)+" AS inSlot, 86400 / "+n(slots)+" AS slotLength, intDiv(number, inSlot) AS slot, intDiv(number % inSlot, "+n(burst)+") AS f, "+
-			"toUInt64(slot * slotLength + cityHash64(f, slot) % toUInt64(slotLength - "+n(burst)+") + number % "+n(burst)+") AS second, "+
-			"cityHash64(number) AS h, cityHash64(f) AS hf, 50 + hf % 5000 + h % 500 AS n, bitShiftRight(h, 20) % 20 = 0 AS bad, bitShiftRight(h, 30) % 10 = 0 AS congested",
-		flows)
-	fill(schema.PauseIntervals().Table, d.pauses, "cityHash64(number) AS h, h % 64 AS port",
-		append(slices.Clone(place), [][2]string{
-			{"time", "fromUnixTimestamp64Nano(" + day + " * 1000000000 + number * " + n(86_400_000_000_000/d.pauses) + ", 'UTC')"},
-			{"interface", "'swp' || toString(port)"}, {"src_mac", "'02:01:00:00:00:' || lower(hex(toUInt8(port)))"}, {"type", "'pfc'"}, {"priority", "3 + port % 2"},
-			{"paused_ns", "1000 + h % 100000"}, {"frames", "1 + h % 3"}, {"quanta", "65535"}, {"end", "'xon'"}, {"storm", "port = 7"},
-		}...))
-	fill(schema.Sessions().Table, d.sessions, "cityHash64(number) AS h, intDiv(number * 86400000, "+n(d.sessions)+") * 1000000 AS begin",
-		append(slices.Clone(place), [][2]string{
-			{"updated", "last"}, {"final", "true"}, {"session", sessionID("number")}, {"version", "'v2'"}, {"service", "'RC'"}, {"vni", "-1"},
-			{"a_addr", "toIPv6('10.0.' || toString(intDiv(h, 200) % 50) || '.' || toString(h % 200))"}, {"a_qpn", "256 + 2 * number"},
-			{"b_addr", "toIPv6('10.1.' || toString(intDiv(h, 200) % 50) || '.' || toString(h % 199))"}, {"b_qpn", "257 + 2 * number"},
-			{"first", "fromUnixTimestamp64Nano(" + day + " * 1000000000 + begin, 'UTC')"}, {"last", "first + toIntervalSecond(60)"}, {"a_packets", "h % 100000"}, {"b_packets", "h % 5000"},
-		}...))
-	fill(schema.Events().Table, d.events, "cityHash64(number) AS h",
-		append(slices.Clone(place), [][2]string{
-			{"time", "fromUnixTimestamp64Nano(" + day + " * 1000000000 + number * " + n(86_400_000_000_000/d.events) + ", 'UTC')"},
-			{"kind", "['nak', 'try', 'episode', 'cnp', 'ce', 'storm'][h % 6 + 1]"}, {"session", "if(kind = 'storm', '', " + sessionID("intDiv(number * "+n(d.sessions)+", "+n(d.events)+")") + ")"},
-			{"interface", "if(kind = 'storm', 'swp7', '')"}, {"count", "1"}, {"psn", "h % 16777216"}, {"psn_last", "psn"},
-			{"words", "if(kind = 'storm', map('src_mac', '02:01:00:00:00:07', 'type', 'pfc', 'priorities', '4'), map())"},
-		}...))
 }
-
-// sessionID is an expression for the id of a session with a number.
-func sessionID(number string) string { return "'v2/' || hex(cityHash64(" + number + "))" }
 
 // question is one that has to be answered fast.
 type question struct {
@@ -116,13 +45,13 @@ func (d daySize) questions(t testing.TB, m *made) []question {
 	t.Helper()
 	hour := query.Range{From: utc(14, 0), To: utc(15, 0)}
 	day := query.Range{From: utc(0, 0), To: utc(24, 0)}
-	one := d.sessions * 29 / 48 // a session of half past two
+	one := d.Sessions * 29 / 48 // a session of half past two
 	var flow uint64
-	if err := m.Row(t.Context(), []any{&flow}, "SELECT cityHash64(toUInt64("+strconv.Itoa(d.flows/2)+"))"); err != nil {
+	if err := m.Row(t.Context(), []any{&flow}, "SELECT cityHash64(toUInt64("+strconv.Itoa(d.Flows/2)+"))"); err != nil {
 		t.Fatal(err)
 	}
 	var id string
-	if err := m.Row(t.Context(), []any{&id}, "SELECT "+sessionID(fmt.Sprintf("toUInt64(%d)", one))); err != nil {
+	if err := m.Row(t.Context(), []any{&id}, "SELECT "+storetest.SessionID(fmt.Sprintf("toUInt64(%d)", one))); err != nil {
 		t.Fatal(err)
 	}
 	all := []question{
@@ -192,13 +121,13 @@ func (d daySize) readsLittle(t testing.TB, m *made) {
 				t.Fatal(err)
 			}
 			t.Logf("%-40s %9d of %9d rows of %s, %.1f %%", q.name, n, all, table, 100*float64(n)/float64(all))
-			if q.hour && all*10 >= uint64(d.rows) && n*20 > all {
+			if q.hour && all*10 >= uint64(d.Rows) && n*20 > all {
 				t.Errorf("%s reads %d of %d rows of %s", q.name, n, all, table)
 			}
 			sum += n
 		}
-		if sum == 0 || q.hour && sum*20 > uint64(d.rows) {
-			t.Errorf("%s reads %d rows, of %d of flows in the day", q.name, sum, d.rows)
+		if sum == 0 || q.hour && sum*20 > uint64(d.Rows) {
+			t.Errorf("%s reads %d rows, of %d of flows in the day", q.name, sum, d.Rows)
 		}
 	}
 }
@@ -211,7 +140,7 @@ func TestRowsRead(t *testing.T) {
 	m.create(t, func(s string) string {
 		return strings.Replace(s, "SETTINGS ", fmt.Sprintf("SETTINGS index_granularity = %d, ", 8192/scale), 1)
 	})
-	d := daySize{rows: fullDay.rows / scale, flows: fullDay.flows / scale, sessions: fullDay.sessions / scale, pauses: fullDay.pauses / scale, events: fullDay.events / scale}
+	d := daySize(storetest.FullDay.Scaled(scale))
 	d.make(t, m)
 	d.readsLittle(t, m)
 }
@@ -222,15 +151,15 @@ func BenchmarkQuestions(b *testing.B) {
 	d := fullDay
 	if s := os.Getenv("ROCELENS_BENCH_ROWS"); s != "" {
 		var err error
-		if d.rows, err = strconv.Atoi(s); err != nil {
+		if d.Rows, err = strconv.Atoi(s); err != nil {
 			b.Fatal(err)
 		}
 	}
 	m := start(b)
 	begin := time.Now()
 	d.make(b, m)
-	b.Logf("%d rows made in %v", d.rows, time.Since(begin))
-	if d.rows >= fullDay.rows { // else granules are large beside an hour
+	b.Logf("%d rows made in %v", d.Rows, time.Since(begin))
+	if d.Rows >= fullDay.Rows { // else granules are large beside an hour
 		d.readsLittle(b, m)
 	}
 	for _, q := range d.questions(b, m) {
