@@ -1,75 +1,118 @@
 package grafana_test
 
 import (
-	"regexp"
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/rocelens/rocelens/storage/schema"
+	"github.com/rocelens/rocelens/storage/storetest"
 )
 
-// The day that costs are measured on: how many rows of each table it has.
-const (
-	dayFlows    = 200_000
-	dayPauses   = 100_000
-	dayEvents   = 100_000
-	daySessions = 20_000
-)
-
-var aliases = regexp.MustCompile(` AS (\w+)`)
-
-// fillDay fills the tables with a day that begins at begin.
-func (l *lab) fillDay(t *testing.T, begin time.Time) {
+// fill fills the tables with a day.
+func (l *lab) fill(t testing.TB, d storetest.DaySize) {
 	t.Helper()
-	at := func(rows int) string { // evenly over the day
-		return "fromUnixTimestamp64Nano(" + strconv.FormatInt(begin.Unix(), 10) + "000000000 + toInt64(number * " + strconv.FormatInt(int64(24*time.Hour)/int64(rows), 10) + "), 'UTC')"
-	}
-	for _, f := range []struct {
-		table   *schema.Table
-		rows    int
-		columns string
-	}{
-		{schema.FlowIntervals().Table, dayFlows, `'p' AS probe, 'r' AS run, 'mirror0' AS tap, ` + at(dayFlows) + ` AS time, 1000000000 AS length_ns, cityHash64(number % 2000) AS flow, 'RC' AS service,
-			toIPv6('10.0.0.' || toString(number % 200)) AS src, toIPv6('10.0.1.' || toString(number % 199)) AS dst, number % 2000 AS dst_qpn, '02:01:00:00:00:01' AS dst_mac, 26 AS dscp, 3 AS priority,
-			100 AS packets, 100000 AS wire_bytes, 1 AS ce, number % 10 AS retransmitted_packets, number % 3 AS lost_before_tap, map(80 + number % 40, 7) AS ack_latency, map(101, 6) AS np_delay`},
-		{schema.PauseIntervals().Table, dayPauses, `'p' AS probe, 'r' AS run, 'mirror0' AS tap, ` + at(dayPauses) + ` AS time, 'swp1' AS interface, '02:01:00:00:00:0' || toString(number % 8) AS src_mac, 'pfc' AS type,
-			3 AS priority, 5000000 AS paused_ns, 2 AS frames, number % 100 = 0 AS storm`},
-		{schema.Events().Table, dayEvents, `'p' AS probe, 'r' AS run, 'mirror0' AS tap, ` + at(dayEvents) + ` AS time, ['nak', 'try', 'storm'][number % 3 + 1] AS kind, 's' || toString(number % 20000) AS session, 1 AS count`},
-		{schema.Sessions().Table, daySessions, `'p' AS probe, 'r' AS run, 'mirror0' AS tap, ` + at(daySessions) + ` AS first, first + toIntervalMinute(30) AS last, last AS updated, 's' || toString(number) AS session,
-			toIPv6('10.0.0.' || toString(number % 200)) AS a_addr, number AS a_qpn, cityHash64(number % 2000) AS a_flow, cityHash64(number % 2000 + 1) AS b_flow`},
-	} {
-		columns := aliases.FindAllStringSubmatch(f.columns, -1)
-		list := make([]string, len(columns))
-		for i, c := range columns {
-			list[i] = c[1]
-		}
-		l.exec(t, "INSERT INTO "+l.store.Options.Name(f.table)+" ("+strings.Join(list, ", ")+") SELECT "+f.columns+" FROM numbers("+strconv.Itoa(f.rows)+")")
+	if err := d.Fill(&l.store.Options, func(sql string) error { return l.store.Exec(t.Context(), sql) }); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// cost: no query about an hour reads much more than that hour of the day.
-func (l *lab) cost(t *testing.T, queries map[string]asked, names []string) {
-	begin := time.Date(2026, 1, 7, 0, 0, 0, 0, time.UTC)
-	l.fillDay(t, begin)
-	s := &screen{
-		from: begin.Add(13 * time.Hour), to: begin.Add(14 * time.Hour), interval: 2 * time.Second,
-		variables: map[string][]string{"database": {"rocelens"}, "find": {""}, "session": {"s11000"}},
+// hour is a board that shows an hour of the day, with a session of that hour. Tables are
+// sorted by hours of the clock, and most hours of a board reach into two of them.
+func (l *lab) hour(t testing.TB, d storetest.DaySize) *screen {
+	t.Helper()
+	from := time.Unix(0, storetest.Day).UTC().Add(14*time.Hour + 30*time.Minute)
+	ids := l.ask(t, "SELECT "+storetest.SessionID(fmt.Sprintf("toUInt64(%d)", d.Sessions*15/24))+" AS id").Data
+	return &screen{
+		from: from, to: from.Add(time.Hour), interval: 2 * time.Second, // what Grafana takes for a screen 1,800 points wide
+		variables: map[string][]string{"database": {"rocelens"}, "find": {""}, "session": {ids[0].text("id")}},
 	}
+}
+
+// cost: no query about an hour reads much more than the two hours of the clock that it
+// reaches into.
+func (l *lab) cost(t *testing.T, queries map[string]asked, names []string) {
+	day := storetest.FullDay.Scaled(40)
+	l.fill(t, day)
+	s := l.hour(t, day)
 	const granules = 2 * 8192 // of the index, at the ends of the hour
-	answered := 0
 	for _, name := range names {
 		a := l.ask(t, s.sql(t, queries[name].text))
 		// Sessions are found by their columns and not by time: there are few of them.
-		if most := uint64(dayFlows/24 + dayPauses/24 + daySessions + granules); a.Statistics.RowsRead > most {
+		if most := uint64(day.Rows/12 + day.Pauses/12 + day.Sessions + granules); a.Statistics.RowsRead > most {
 			t.Errorf("%s reads %d rows, and should read %d at most", name, a.Statistics.RowsRead, most)
 		}
-		if len(a.Data) > 0 {
-			answered++
+		if len(a.Data) == 0 {
+			t.Errorf("%s has nothing to read in the day", name)
 		}
 	}
-	if answered < len(names)/2 {
-		t.Errorf("of %d queries only %d had anything to read", len(names), answered)
+}
+
+// BenchmarkPanels asks what the boards ask, about an hour of a day of ten million flow
+// intervals, or of as many as ROCELENS_BENCH_ROWS says.
+func BenchmarkPanels(b *testing.B) {
+	day := storetest.FullDay
+	if s := os.Getenv("ROCELENS_BENCH_ROWS"); s != "" {
+		var err error
+		if day.Rows, err = strconv.Atoi(s); err != nil {
+			b.Fatal(err)
+		}
+	}
+	l := newLab(b)
+	begin := time.Now()
+	l.fill(b, day)
+	b.Logf("%d rows made in %v", day.Rows, time.Since(begin).Round(time.Second))
+	all := l.hour(b, day)
+	// The same with variables chosen, which adds conditions.
+	chosen := *all
+	chosen.variables = map[string][]string{
+		"probe": {"leaf-1"}, "tap": {"mirror0"}, "host": {"10.0.0.1", "10.1.0.1"}, "priority": {"3"}, "application": {"nvme-rdma"}, "find": {"10.0.0.1"},
+	}
+	for _, name := range []string{"database", "session"} {
+		chosen.variables[name] = all.variables[name]
+	}
+	queries, names := named(b, "grafana-clickhouse-datasource")
+	type took struct {
+		name        string
+		least, mean time.Duration
+	}
+	var each []took
+	for _, variables := range []struct {
+		what string
+		*screen
+	}{{"all", all}, {"chosen", &chosen}} {
+		done := map[string]bool{} // queries that several boards have
+		for _, name := range names {
+			sql := variables.sql(b, queries[name].text)
+			if done[sql] || variables.what == "chosen" && sql == all.sql(b, queries[name].text) {
+				continue
+			}
+			done[sql] = true
+			t := took{name: variables.what + "/" + strings.TrimPrefix(name, "rocelens-")}
+			b.Run(t.name, func(b *testing.B) {
+				t.least, t.mean = time.Hour, 0
+				rows, n := uint64(0), 0
+				for b.Loop() {
+					begin := time.Now()
+					rows = l.ask(b, sql).Statistics.RowsRead
+					d := time.Since(begin)
+					t.least, t.mean = min(t.least, d), t.mean+d
+					n++
+				}
+				t.mean /= time.Duration(n)
+				b.ReportMetric(float64(t.least)/1e6, "ms-least")
+				b.ReportMetric(float64(rows), "rows")
+				b.ReportMetric(0, "B/op")
+			})
+			each = append(each, t)
+		}
+	}
+	slices.SortFunc(each, func(x, y took) int { return cmp.Compare(y.mean, x.mean) })
+	for _, t := range each[:min(10, len(each))] {
+		b.Logf("%-60s %6.1f ms, at least %.1f ms", t.name, float64(t.mean)/1e6, float64(t.least)/1e6)
 	}
 }
