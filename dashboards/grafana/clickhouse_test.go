@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rocelens/rocelens/dashboards/grafana/boardtest"
 	"github.com/rocelens/rocelens/pipeline/scenario"
 )
 
@@ -27,7 +28,7 @@ func one(want func(truth *scenario.Truth) map[string]any) func([]row, *scenario.
 		if len(rows) != 1 {
 			return fmt.Sprintf("%d rows", len(rows))
 		}
-		return rows[0].differs(want(truth))
+		return differs(rows[0], want(truth))
 	}
 }
 
@@ -38,7 +39,7 @@ func all(n int, want func(truth *scenario.Truth) map[string]any) func([]row, *sc
 			return fmt.Sprintf("%d rows", len(rows))
 		}
 		for _, r := range rows {
-			if diff := r.differs(want(truth)); diff != "" {
+			if diff := differs(r, want(truth)); diff != "" {
 				return diff
 			}
 		}
@@ -47,15 +48,15 @@ func all(n int, want func(truth *scenario.Truth) map[string]any) func([]row, *sc
 }
 
 // differs says what of some values a row has not.
-func (r row) differs(want map[string]any) string {
+func differs(r row, want map[string]any) string {
 	for _, column := range slices.Sorted(maps.Keys(want)) {
 		switch w := want[column].(type) {
 		case string:
-			if r.text(column) != w {
+			if r.Text(column) != w {
 				return fmt.Sprintf("%s is %v, not %s", column, r[column], w)
 			}
 		case float64:
-			if got := r.number(column); math.Abs(got-w) > 1e-9*math.Abs(w) {
+			if got := r.Number(column); math.Abs(got-w) > 1e-9*math.Abs(w) {
 				return fmt.Sprintf("%s is %v, not %v", column, r[column], w)
 			}
 		}
@@ -68,7 +69,7 @@ func values(column string, want ...string) func([]row, *scenario.Truth) string {
 	return func(rows []row, _ *scenario.Truth) string {
 		var got []string
 		for _, r := range rows {
-			got = append(got, r.text(column))
+			got = append(got, r.Text(column))
 		}
 		for _, w := range want {
 			if !slices.Contains(got, w) {
@@ -112,7 +113,7 @@ func zero(*scenario.Truth) float64 { return 0 }
 // positive is a number that is there and more than nothing.
 func positive(column string) func([]row, *scenario.Truth) string {
 	return func(rows []row, _ *scenario.Truth) string {
-		if len(rows) != 1 || rows[0].number(column) <= 0 {
+		if len(rows) != 1 || rows[0].Number(column) <= 0 {
 			return fmt.Sprintf("rows %v", rows)
 		}
 		return ""
@@ -133,7 +134,7 @@ var scenes = map[string]scene{
 	}), nil},
 
 	"rocelens-overview What is wrong A": {"pfc_storm", func(rows []row, _ *scenario.Truth) string {
-		if len(rows) == 0 || rows[0].text("severity") != "critical" || rows[0].text("code") != "pfc-storm" {
+		if len(rows) == 0 || rows[0].Text("severity") != "critical" || rows[0].Text("code") != "pfc-storm" {
 			return fmt.Sprintf("the worst is not the storm: %v", rows)
 		}
 		return ""
@@ -144,7 +145,7 @@ var scenes = map[string]scene{
 		if len(rows) != 5 {
 			return fmt.Sprintf("%d rows", len(rows))
 		}
-		return rows[0].differs(map[string]any{"Receiver": t.Sessions[0].B.Addr, "Senders": 4.0, "Flows": 4.0, "Marked CE": float64(t.Totals.CESeen) / float64(t.Totals.RequestsSeen), "Lost": 0.0})
+		return differs(rows[0], map[string]any{"Receiver": t.Sessions[0].B.Addr, "Senders": 4.0, "Flows": 4.0, "Marked CE": float64(t.Totals.CESeen) / float64(t.Totals.RequestsSeen), "Lost": 0.0})
 	}, all(2, func(*scenario.Truth) map[string]any { return map[string]any{"Marked CE": 0.0, "Lost": 0.0} })},
 	"rocelens-overview Storms A": {"pfc_storm", all(2, stormRow), nil},
 
@@ -157,7 +158,7 @@ var scenes = map[string]scene{
 		if len(rows) != 2 {
 			return fmt.Sprintf("%d rows", len(rows))
 		}
-		return rows[0].differs(map[string]any{"of": "nak_reaction", "count": float64(t.Totals.NAKsSeen), "DSCP": "26"})
+		return differs(rows[0], map[string]any{"of": "nak_reaction", "count": float64(t.Totals.NAKsSeen), "DSCP": "26"})
 	}, one(func(*scenario.Truth) map[string]any { return map[string]any{"of": "ack_latency"} })},
 
 	"rocelens-pfc Storms A":               {"pfc_storm", all(2, stormRow), nil},
@@ -177,7 +178,7 @@ var scenes = map[string]scene{
 		if wrong := values("of", "np_delay", "mark_wait", "cnp_to_slow", "slow_to_recover")(rows, t); wrong != "" {
 			return wrong
 		}
-		return rows[0].differs(map[string]any{"DSCP": "26", "of": "np_delay", "count": float64(t.Totals.CNPsSeen)})
+		return differs(rows[0], map[string]any{"DSCP": "26", "of": "np_delay", "count": float64(t.Totals.CNPsSeen)})
 	}, nil},
 	"rocelens-ecn Marked CE by DSCP A": {"cnp", one(func(t *scenario.Truth) map[string]any {
 		return map[string]any{"class": "DSCP 26", "marked": float64(t.Totals.CESeen) / float64(t.Frames)}
@@ -208,8 +209,8 @@ var scenes = map[string]scene{
 	"rocelens-session What is wrong A":     {"loss_before", values("code", "go-back-n", "lost-before-tap"), nil},
 	"rocelens-probe Counters of runs A": {"loss_before", func(rows []row, t *scenario.Truth) string {
 		for _, r := range rows {
-			if r.text("name") == "capture_frames" {
-				return r.differs(map[string]any{"value": float64(t.Frames)})
+			if r.Text("name") == "capture_frames" {
+				return differs(r, map[string]any{"value": float64(t.Frames)})
 			}
 		}
 		return "no capture_frames"
@@ -233,10 +234,10 @@ func sceneOf(name string) (scene, bool) {
 }
 
 // on is a board that shows one tap, in the time of what was captured there.
-func on(tap string, truth *scenario.Truth) *screen {
-	return &screen{
-		from: time.Unix(0, truth.First).Truncate(time.Second), to: time.Unix(0, truth.Last).Add(time.Second).Truncate(time.Second), interval: time.Second,
-		variables: map[string][]string{"database": {"rocelens"}, "tap": {tap}, "find": {""}, "session": {""}},
+func on(tap string, truth *scenario.Truth) *boardtest.Screen {
+	return &boardtest.Screen{
+		From: time.Unix(0, truth.First).Truncate(time.Second), To: time.Unix(0, truth.Last).Add(time.Second).Truncate(time.Second), Interval: time.Second,
+		Variables: map[string][]string{"database": {"rocelens"}, "tap": {tap}, "find": {""}, "session": {""}},
 	}
 }
 
@@ -251,12 +252,12 @@ func TestClickHouse(t *testing.T) {
 			truths[s.scenario] = l.load(t, s.scenario)
 		}
 	}
-	queries, names := named(t, "grafana-clickhouse-datasource")
-	screens := map[string]*screen{}
+	queries, names := boardtest.Named(t, "grafana-clickhouse-datasource")
+	screens := map[string]*boardtest.Screen{}
 	for tap, truth := range truths {
 		s := on(tap, truth)
-		if found := l.ask(t, s.sql(t, queries["rocelens-session $session"].text)); len(found.Data) > 0 {
-			s.variables["session"] = []string{found.Data[0].text("session")}
+		if found := l.ask(t, s.SQL(t, queries["rocelens-session $session"].Text)); len(found.Data) > 0 {
+			s.Variables["session"] = []string{found.Data[0].Text("session")}
 		}
 		screens[tap] = s
 	}
@@ -267,11 +268,11 @@ func TestClickHouse(t *testing.T) {
 			t.Errorf("nothing says what %q should answer", name)
 			continue
 		}
-		ask := func(tap string) []row { return l.ask(t, screens[tap].sql(t, queries[name].text)).Data }
-		if done[queries[name].text] && (strings.Contains(name, "$") || strings.Contains(name, "@")) {
+		ask := func(tap string) []row { return l.ask(t, screens[tap].SQL(t, queries[name].Text)).Data }
+		if done[queries[name].Text] && (strings.Contains(name, "$") || strings.Contains(name, "@")) {
 			continue
 		}
-		done[queries[name].text] = true
+		done[queries[name].Text] = true
 		if wrong := s.check(ask(s.scenario), truths[s.scenario]); wrong != "" {
 			t.Errorf("%s, %s: %s", name, s.scenario, wrong)
 		}
@@ -295,7 +296,7 @@ func TestClickHouse(t *testing.T) {
 }
 
 // filters: the variables of a board narrow what its panels show.
-func (l *lab) filters(t *testing.T, queries map[string]asked, truths map[string]*scenario.Truth) {
+func (l *lab) filters(t *testing.T, queries map[string]boardtest.Query, truths map[string]*scenario.Truth) {
 	for _, c := range []struct {
 		query, variable, value string
 		rows                   int
@@ -318,16 +319,16 @@ func (l *lab) filters(t *testing.T, queries map[string]asked, truths map[string]
 			tap = "pfc_storm"
 		}
 		s := on(tap, truths[tap])
-		s.variables[c.variable] = []string{c.value}
-		if rows := l.ask(t, s.sql(t, queries[c.query].text)).Data; len(rows) != c.rows {
+		s.Variables[c.variable] = []string{c.value}
+		if rows := l.ask(t, s.SQL(t, queries[c.query].Text)).Data; len(rows) != c.rows {
 			t.Errorf("%s with %s %s: %d rows, not %d", c.query, c.variable, c.value, len(rows), c.rows)
 		}
 	}
 	// A link from a flow's row finds its session.
 	s := on("loss_before", truths["loss_before"])
-	flow := l.ask(t, s.sql(t, queries["rocelens-loss Flows that lose most A"].text)).Data[0].text("flow")
-	s.variables["find"] = []string{flow}
-	if rows := l.ask(t, s.sql(t, queries["rocelens-session $session"].text)).Data; len(rows) != 1 {
+	flow := l.ask(t, s.SQL(t, queries["rocelens-loss Flows that lose most A"].Text)).Data[0].Text("flow")
+	s.Variables["find"] = []string{flow}
+	if rows := l.ask(t, s.SQL(t, queries["rocelens-session $session"].Text)).Data; len(rows) != 1 {
 		t.Errorf("flow %q has %d sessions", flow, len(rows))
 	}
 }

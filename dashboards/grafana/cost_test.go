@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rocelens/rocelens/dashboards/grafana/boardtest"
 	"github.com/rocelens/rocelens/storage/storetest"
 )
 
@@ -23,25 +24,25 @@ func (l *lab) fill(t testing.TB, d storetest.DaySize) {
 
 // hour is a board that shows an hour of the day, with a session of that hour. Tables are
 // sorted by hours of the clock, and most hours of a board reach into two of them.
-func (l *lab) hour(t testing.TB, d storetest.DaySize) *screen {
+func (l *lab) hour(t testing.TB, d storetest.DaySize) *boardtest.Screen {
 	t.Helper()
 	from := time.Unix(0, storetest.Day).UTC().Add(14*time.Hour + 30*time.Minute)
 	ids := l.ask(t, "SELECT "+storetest.SessionID(fmt.Sprintf("toUInt64(%d)", d.Sessions*15/24))+" AS id").Data
-	return &screen{
-		from: from, to: from.Add(time.Hour), interval: 2 * time.Second, // what Grafana takes for a screen 1,800 points wide
-		variables: map[string][]string{"database": {"rocelens"}, "find": {""}, "session": {ids[0].text("id")}},
+	return &boardtest.Screen{
+		From: from, To: from.Add(time.Hour),
+		Variables: map[string][]string{"database": {"rocelens"}, "find": {""}, "session": {ids[0].Text("id")}},
 	}
 }
 
 // cost: no query about an hour reads much more than the two hours of the clock that it
 // reaches into.
-func (l *lab) cost(t *testing.T, queries map[string]asked, names []string) {
+func (l *lab) cost(t *testing.T, queries map[string]boardtest.Query, names []string) {
 	day := storetest.FullDay.Scaled(40)
 	l.fill(t, day)
 	s := l.hour(t, day)
-	const granules = 2 * 8192 // of the index, at the ends of the hour
+	const granules = 3 * 8192 // of the index, at the ends of the time, of flows and of pauses
 	for _, name := range names {
-		a := l.ask(t, s.sql(t, queries[name].text))
+		a := l.ask(t, s.Of(queries[name]).SQL(t, queries[name].Text))
 		// Sessions are found by their columns and not by time: there are few of them.
 		if most := uint64(day.Rows/12 + day.Pauses/12 + day.Sessions + granules); a.Statistics.RowsRead > most {
 			t.Errorf("%s reads %d rows, and should read %d at most", name, a.Statistics.RowsRead, most)
@@ -69,13 +70,13 @@ func BenchmarkPanels(b *testing.B) {
 	all := l.hour(b, day)
 	// The same with variables chosen, which adds conditions.
 	chosen := *all
-	chosen.variables = map[string][]string{
+	chosen.Variables = map[string][]string{
 		"probe": {"leaf-1"}, "tap": {"mirror0"}, "host": {"10.0.0.1", "10.1.0.1"}, "priority": {"3"}, "application": {"nvme-rdma"}, "find": {"10.0.0.1"},
 	}
 	for _, name := range []string{"database", "session"} {
-		chosen.variables[name] = all.variables[name]
+		chosen.Variables[name] = all.Variables[name]
 	}
-	queries, names := named(b, "grafana-clickhouse-datasource")
+	queries, names := boardtest.Named(b, "grafana-clickhouse-datasource")
 	type took struct {
 		name        string
 		least, mean time.Duration
@@ -83,12 +84,12 @@ func BenchmarkPanels(b *testing.B) {
 	var each []took
 	for _, variables := range []struct {
 		what string
-		*screen
+		*boardtest.Screen
 	}{{"all", all}, {"chosen", &chosen}} {
 		done := map[string]bool{} // queries that several boards have
 		for _, name := range names {
-			sql := variables.sql(b, queries[name].text)
-			if done[sql] || variables.what == "chosen" && sql == all.sql(b, queries[name].text) {
+			sql := variables.Of(queries[name]).SQL(b, queries[name].Text)
+			if done[sql] || variables.what == "chosen" && sql == all.Of(queries[name]).SQL(b, queries[name].Text) {
 				continue
 			}
 			done[sql] = true

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rocelens/rocelens/dashboards/grafana"
+	"github.com/rocelens/rocelens/dashboards/grafana/boardtest"
 	"github.com/rocelens/rocelens/storage/dsn"
 )
 
@@ -56,7 +57,7 @@ func TestExport(t *testing.T) {
 	}
 	known := map[string]string{ch.Type: ch.UID, prom.Type: prom.UID}
 	for _, uid := range grafana.UIDs() {
-		var b parsed
+		var b boardtest.Board
 		if err := json.Unmarshal(read(t, dir, "dashboards/"+uid+".json"), &b); err != nil {
 			t.Fatal(err)
 		}

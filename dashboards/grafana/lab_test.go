@@ -3,17 +3,14 @@ package grafana_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/dashboards/grafana/boardtest"
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/finding"
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -119,57 +116,10 @@ func (l *lab) load(t testing.TB, name string) *scenario.Truth {
 	return truth
 }
 
-// row is one of an answer, by the names of its columns.
-type row map[string]any
+type row = boardtest.Row
 
-func (r row) number(column string) float64 {
-	n, _ := r[column].(json.Number)
-	f, err := n.Float64()
-	if err != nil {
-		return -1
-	}
-	return f
-}
-
-func (r row) text(column string) string { s, _ := r[column].(string); return s }
-
-// answer is what ClickHouse says to a query.
-type answer struct {
-	Meta       []struct{ Name, Type string }
-	Data       []row
-	Statistics struct {
-		Elapsed  float64
-		RowsRead uint64 `json:"rows_read"`
-	}
-}
-
-func (l *lab) ask(t testing.TB, sql string) *answer {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, l.at.URL()+"?output_format_json_quote_64bit_integers=0", strings.NewReader(sql+"\nFORMAT JSON"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.SetBasicAuth(l.at.User, l.at.Password)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %.700s\n%s", resp.Status, body, sql)
-	}
-	var a answer
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	if err := d.Decode(&a); err != nil {
-		t.Fatal(err)
-	}
-	return &a
-}
+// ask asks the store, and fails where that says no.
+func (l *lab) ask(t testing.TB, sql string) *boardtest.Answer { return boardtest.Ask(t, l.at, sql) }
 
 func (l *lab) exec(t testing.TB, sql string) {
 	t.Helper()

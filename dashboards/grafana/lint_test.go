@@ -12,6 +12,7 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 
 	"github.com/rocelens/rocelens/dashboards/grafana"
+	"github.com/rocelens/rocelens/dashboards/grafana/boardtest"
 )
 
 // TestLint: what Grafana would take without a word, and a reader would not.
@@ -29,7 +30,7 @@ func TestLint(t *testing.T) {
 			if err := d.UnmarshalJSONStrict(withoutInputs(t, data)); !errors.As(err, &wrong) && err != nil || len(wrong) > 0 {
 				t.Errorf("not the schema of boards: %v", err)
 			}
-			b := parse(t, uid)
+			b := boardtest.Parse(t, uid)
 			if b.UID != uid || len(uid) > 40 || b.Description == "" || !slices.Equal(b.Tags, []string{"rocelens"}) || b.SchemaVersion < 36 {
 				t.Errorf("UID, description, tags or version: %q %q %q %d", b.UID, b.Description, b.Tags, b.SchemaVersion)
 			}
@@ -49,7 +50,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-func lintPanels(t *testing.T, b *parsed) {
+func lintPanels(t *testing.T, b *boardtest.Board) {
 	ids := map[int]bool{}
 	for i, p := range b.Panels {
 		if ids[p.ID] || p.ID == 0 {
@@ -79,6 +80,10 @@ func lintPanels(t *testing.T, b *parsed) {
 			if series := p.Type == "timeseries" || p.Type == "state-timeline"; q.RawSQL != "" && (q.Format == 0) != series {
 				t.Errorf("%s: a %s with the format %d", p.Title, p.Type, q.Format)
 			}
+			// What the plugin's editor makes of a query must be what the panel asks for.
+			if q.RawSQL != "" && (q.PluginVersion != grafana.PluginVersion || q.QueryType != []string{"timeseries", "table"}[q.Format]) {
+				t.Errorf("%s: a query %q of plugin %q with the format %d", p.Title, q.QueryType, q.PluginVersion, q.Format)
+			}
 		}
 		if len(p.Targets) == 0 {
 			t.Errorf("%s asks nothing", p.Title)
@@ -88,7 +93,7 @@ func lintPanels(t *testing.T, b *parsed) {
 	}
 }
 
-func lintText(t *testing.T, p *parsedPanel) {
+func lintText(t *testing.T, p *boardtest.Panel) {
 	d := &p.FieldConfig.Defaults
 	if p.Title == "" || !strings.HasSuffix(p.Description, ".") || d.Unit == "" || d.NoValue == "" {
 		t.Errorf("%q: title, description %q, unit %q or text without data %q", p.Title, p.Description, d.Unit, d.NoValue)
@@ -106,7 +111,7 @@ func lintText(t *testing.T, p *parsedPanel) {
 }
 
 // lintLinks: links lead to boards that are there and use columns that are there.
-func lintLinks(t *testing.T, p *parsedPanel) {
+func lintLinks(t *testing.T, p *boardtest.Panel) {
 	links := append(slices.Clone(p.Links), p.FieldConfig.Defaults.Links...)
 	for _, l := range links {
 		if to, ok := strings.CutPrefix(l.URL, "/d/"); ok {
@@ -132,7 +137,7 @@ func lintLinks(t *testing.T, p *parsedPanel) {
 }
 
 // lintOverrides: overrides are of columns that are there.
-func lintOverrides(t *testing.T, p *parsedPanel) {
+func lintOverrides(t *testing.T, p *boardtest.Panel) {
 	for _, o := range p.FieldConfig.Overrides {
 		has := columns(p.Targets[0].RawSQL)
 		switch o.Matcher.ID {
@@ -155,7 +160,7 @@ func lintOverrides(t *testing.T, p *parsedPanel) {
 func columns(sql string) []string {
 	list, _, _ := strings.Cut(strings.TrimPrefix(sql, "SELECT "), "\nFROM")
 	var names []string
-	args, _ := macroArgs("(" + list + ")")
+	args, _ := boardtest.MacroArgs("(" + list + ")")
 	for _, a := range args {
 		a = strings.TrimSpace(a)
 		if _, alias, ok := cutLast(a, " AS "); ok {
@@ -174,7 +179,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 // lintVariables: what is used is there, and what is there is used.
-func lintVariables(t *testing.T, b *parsed, text string) {
+func lintVariables(t *testing.T, b *boardtest.Board, text string) {
 	var have []string
 	for _, v := range b.Templating.List {
 		have = append(have, v.Name)
@@ -187,7 +192,7 @@ func lintVariables(t *testing.T, b *parsed, text string) {
 	}
 	builtIn := regexp.MustCompile(`^__`)
 	inputs := []string{"DS_ROCELENS_CLICKHOUSE", "DS_ROCELENS_PROMETHEUS", "VAR_DATABASE"}
-	for _, m := range variableForm.FindAllStringSubmatch(text, -1) {
+	for _, m := range boardtest.VariableForm.FindAllStringSubmatch(text, -1) {
 		name := m[1] + m[3]
 		if name != "" && !builtIn.MatchString(name) && !slices.Contains(have, name) && !slices.Contains(inputs, name) {
 			t.Errorf("%s is no variable", m[0])

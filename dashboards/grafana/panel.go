@@ -52,10 +52,14 @@ func rows(title, about, empty, query string) *table.PanelBuilder {
 		WithTarget(sql(query))
 }
 
+// cells is how many steps a timeline has at most: each is several points wide, so that it
+// can be seen and pointed at.
+const cells = 240
+
 // states is a timeline of shares of time, a line for each series.
 func states(title, about, empty, query string) *statetimeline.PanelBuilder {
 	return statetimeline.NewPanelBuilder().Title(title).Description(about).NoValue(empty).Unit("percentunit").
-		Datasource(clickHouse()).Span(whole).Height(9).
+		Datasource(clickHouse()).Span(whole).Height(9).MaxDataPoints(cells).
 		MergeValues(true).ShowValue(common.VisibilityModeNever).RowHeight(0.9).FillOpacity(80).LineWidth(0).
 		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdThresholds)).
 		Thresholds(levels(0.01, 0.1, 0.5)).

@@ -26,6 +26,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/dashboards/grafana/boardtest"
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/finding"
 	"github.com/rocelens/rocelens/storage/metrics"
@@ -198,7 +199,7 @@ var promQuiet = []string{"Interfaces down", "Lost by the mirror A", "Lost by the
 
 var labelValues = regexp.MustCompile(`^label_values\((\w+), (\w+)\)$`)
 
-// TestPrometheus runs every query of every board in a real Prometheus that asked
+// TestPrometheus runs every query of every board in a real Prometheus that boardtest.Query
 // for metrics of scenarios, with native histograms and without.
 func TestPrometheus(t *testing.T) {
 	for _, native := range []bool{false, true} {
@@ -214,15 +215,15 @@ func TestPrometheus(t *testing.T) {
 			}
 			m.see(t, trouble...)
 			p.knows(t, fmt.Sprintf("sum(rocelens_packets_total) > %v", first[0].number()))
-			s := &screen{from: time.Unix(0, 0), to: time.Unix(300, 0), variables: map[string][]string{
+			s := &boardtest.Screen{From: time.Unix(0, 0), To: time.Unix(300, 0), Variables: map[string][]string{
 				"instance": {strings.TrimPrefix(m.URL, "http://"), "another:9797"}, "priority": {"0", "1", "2", "3", "4", "5", "6", "7", "none"},
 			}}
-			for _, q := range queries(t) {
-				if q.source != "prometheus" {
+			for _, q := range boardtest.Queries(t) {
+				if q.Source != "prometheus" {
 					continue
 				}
-				expr := s.promQL(q.text)
-				if m := labelValues.FindStringSubmatch(q.text); m != nil { // of Grafana, and not PromQL
+				expr := s.PromQL(q.Text)
+				if m := labelValues.FindStringSubmatch(q.Text); m != nil { // of Grafana, and not PromQL
 					expr = "count by (" + m[2] + ") (" + m[1] + ")"
 				}
 				checkPromQL(t, p, q, expr)
@@ -231,11 +232,11 @@ func TestPrometheus(t *testing.T) {
 	}
 }
 
-func checkPromQL(t *testing.T, p *prom, q asked, expr string) {
+func checkPromQL(t *testing.T, p *prom, q boardtest.Query, expr string) {
 	t.Helper()
 	rows, err := p.query(expr)
 	if err != nil {
-		t.Errorf("%s: %v\n%s", q.name, err, expr)
+		t.Errorf("%s: %v\n%s", q.Name, err, expr)
 		return
 	}
 	sum := 0.0
@@ -246,9 +247,9 @@ func checkPromQL(t *testing.T, p *prom, q asked, expr string) {
 	}
 	quiet := false
 	for _, name := range promQuiet {
-		quiet = quiet || strings.Contains(q.name, " "+name)
+		quiet = quiet || strings.Contains(q.Name, " "+name)
 	}
 	if len(rows) == 0 || sum < 0 || sum == 0 && !quiet {
-		t.Errorf("%s says %v\n%s", q.name, rows, expr)
+		t.Errorf("%s says %v\n%s", q.Name, rows, expr)
 	}
 }

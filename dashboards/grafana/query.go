@@ -21,31 +21,38 @@ func prometheusSource() common.DataSourceRef {
 	return common.DataSourceRef{Type: cog.ToPtr(prometheusType), Uid: cog.ToPtr("${" + inputPrometheus + "}")}
 }
 
-// Formats of the plugin's answers.
+// Formats of the plugin's answers: for its backend as numbers, for its editor as words.
 const (
-	asTimeSeries = 0
-	asTable      = 1
+	asTimeSeries   = 0
+	asTable        = 1
+	typeTimeSeries = "timeseries"
+	typeTable      = "table"
 )
 
-// sqlQuery is a query as the ClickHouse plugin keeps it in a board.
+// sqlQuery is a query as the ClickHouse plugin keeps it in a board. Without the version
+// it is taken for one of plugin 3.
 type sqlQuery struct {
-	Datasource common.DataSourceRef `json:"datasource"`
-	EditorType string               `json:"editorType"`
-	Format     int                  `json:"format"`
-	RawSQL     string               `json:"rawSql"`
-	RefID      string               `json:"refId"`
+	Datasource    common.DataSourceRef `json:"datasource"`
+	EditorType    string               `json:"editorType"`
+	Format        int                  `json:"format"`
+	PluginVersion string               `json:"pluginVersion"`
+	QueryType     string               `json:"queryType"`
+	RawSQL        string               `json:"rawSql"`
+	RefID         string               `json:"refId"`
 }
 
 // sql is a query of ClickHouse whose rows are shown as a table.
 func sql(text string) *sqlQuery {
-	return &sqlQuery{Datasource: clickHouse(), EditorType: "sql", Format: asTable, RawSQL: text, RefID: "A"}
+	return &sqlQuery{
+		Datasource: clickHouse(), EditorType: "sql", Format: asTable, PluginVersion: PluginVersion, QueryType: typeTable, RawSQL: text, RefID: "A",
+	}
 }
 
 // sqlSeries is one whose first column is the time. With a column of text after
 // it, each of its values is a series.
 func sqlSeries(text string) *sqlQuery {
 	q := sql(text)
-	q.Format = asTimeSeries
+	q.Format, q.QueryType = asTimeSeries, typeTimeSeries
 	return q
 }
 

@@ -106,7 +106,7 @@ func (d DaySize) fills() []fill {
 		all = append(all, fill{schema.Findings().Table, d.Findings, "cityHash64(number) AS h", [][2]string{
 			{"time", evenly(d.Findings)}, {"until", "time + toIntervalMinute(1)"}, {"severity", "['info', 'warning', 'critical'][h % 3 + 1]"},
 			{"code", "['go-back-n', 'lost-before-tap', 'pfc-storm', 'pause-tree', 'rnr'][h % 5 + 1]"}, {"title", "'finding ' || toString(number)"}, {"detail", "repeat('what it means and what to check next. ', 10)"},
-			{"evidence", "'{}'"}, {"related", "'[]'"}, {"sessions", "arrayMap(i -> " + SessionID("intDiv(number * "+n(d.Sessions)+", "+n(d.Findings)+") + i") + ", range(5))"},
+			{"evidence", "'{}'"}, {"related", "'[]'"}, {"sessions", "arrayMap(i -> " + SessionID("intDiv(number * "+n(d.Sessions)+", "+n(d.Findings)+") + i") + ", range(20))"},
 		}})
 	}
 	if d.Stats > 0 {
