@@ -13,6 +13,8 @@ BENCHTIME ?= 1s
 COMPARE   ?=
 # Further options of bench-live: -rate 200000, -time 10s, -rounds 1, -priority 10.
 LIVE      ?=
+# Options of demo: -dir DIR, -listen ADDRESS, -once.
+DEMO      ?=
 # For how long `make soak` runs a monitor.
 SOAK      ?= 20m
 # What is built and vetted for other systems by `make lint`.
@@ -36,7 +38,7 @@ SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run build static engine engine-for-tests test lint fmt-check vet cross tidy-check golangci race fuzz bench bench-compare bench-live soak pgo golden cover deb deb-check release release-check clean
+.PHONY: help run build static engine engine-for-tests demo test lint fmt-check vet cross tidy-check golangci race fuzz bench bench-compare bench-live soak pgo golden cover deb deb-check release release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -64,6 +66,11 @@ engine: ## fetch the ClickHouse library into the user's cache, 178 MB, once
 # Without the library its tests are skipped; in CI they must run.
 engine-for-tests:
 	@storage/engine/fetch.sh || { [ "$${CI:-}" != true ] && echo "engine: tests of the embedded ClickHouse are skipped"; }
+
+# Built, and not "go run", which a signal other than Ctrl-C would leave behind.
+demo: engine build ## a ClickHouse with real and simulated trouble in it, and boards for a Grafana to show it
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o bin/rocelens-demo ./cmd/demo
+	@bin/rocelens-demo $(DEMO)
 
 test: engine-for-tests ## run all tests
 	$(GO) test ./...

@@ -20,6 +20,7 @@ type Query struct {
 	Name   string // of the board, and what in it asks
 	Source string // type of the plugin
 	Text   string
+	Series bool // it is for series over time
 
 	points int           // of the panel, at most; 0 for as many as it is wide
 	least  time.Duration // that a step of the panel is long
@@ -33,7 +34,7 @@ func Queries(t testing.TB) []Query {
 		b := Parse(t, uid)
 		for _, p := range b.Panels {
 			for _, q := range p.Targets {
-				all = append(all, Query{uid + " " + p.Title + " " + q.RefID, q.Datasource.Type, q.RawSQL + q.Expr, p.MaxDataPoints, p.least(t)})
+				all = append(all, Query{uid + " " + p.Title + " " + q.RefID, q.Datasource.Type, q.RawSQL + q.Expr, q.Format == 0, p.MaxDataPoints, p.least(t)})
 			}
 		}
 		for _, v := range b.Templating.List {

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rocelens/rocelens/dashboards/grafana/boardtest"
+	"github.com/rocelens/rocelens/storage/engine/enginetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(enginetest.Main(m)) }
+
+// demo is one for a test, in a directory.
+func demo(dir string, out *strings.Builder) options {
+	return options{dir: dir, listen: "127.0.0.1:0", captures: "../../testdata/captures", examples: captures(), out: out, now: time.Now()}
+}
+
+// TestDemo: with what the demo loads, each panel that asks ClickHouse has something to
+// show; a second demo beside it says what it can't have; it ends when it is told to and
+// leaves nothing behind; and the next one replaces what it loaded.
+func TestDemo(t *testing.T) {
+	enginetest.Need(t)
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out strings.Builder
+	o := demo(dir, &out)
+	pid := 0
+	o.ready = func(s *store, sh *shown) {
+		pid = s.engine.PID()
+		checkPanels(t, s, sh)
+		refused := demo(dir, new(strings.Builder))
+		if err := refused.run(ctx); err == nil || !strings.Contains(err.Error(), "in use by make demo, process "+strconv.Itoa(os.Getpid())) {
+			t.Errorf("a second demo in the directory: %v", err)
+		}
+		refused = demo(t.TempDir(), new(strings.Builder))
+		refused.listen = s.engine.Endpoint().Addr
+		if err := refused.run(ctx); err == nil || !strings.Contains(err.Error(), refused.listen+" is in use by another program") || !strings.Contains(err.Error(), "make demo DEMO=") {
+			t.Errorf("a second demo with the address: %v", err)
+		}
+		time.AfterFunc(time.Millisecond, cancel) // Ctrl-C, while it waits
+	}
+	if err := o.run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if pid == 0 || syscall.Kill(pid, 0) == nil {
+		t.Errorf("ClickHouse still runs as process %d", pid)
+	}
+	for _, want := range []string{"stopping ClickHouse", "/d/rocelens-overview?from=", "store query http://rocelens@127.0.0.1:", filepath.Join(dir, "grafana", "provisioning")} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, out.String())
+		}
+	}
+
+	again := demo(dir, &out)
+	again.once, again.examples = true, captures()[:2]
+	again.ready = func(s *store, _ *shown) {
+		rows := boardtest.Ask(t, s.engine.Endpoint(), "SELECT count() AS n, countIf(state = 'finished') AS finished FROM rocelens.runs FINAL").Data
+		if rows[0].Number("n") != 2 || rows[0].Number("finished") != 2 {
+			t.Errorf("runs of the second demo: %v", rows)
+		}
+	}
+	if err := again.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkPanels asks what the boards ask about the time of the demo.
+func checkPanels(t *testing.T, s *store, sh *shown) {
+	t.Helper()
+	at := s.engine.Endpoint()
+	queries, names := boardtest.Named(t, "grafana-clickhouse-datasource")
+	screen := &boardtest.Screen{From: sh.from, To: sh.to, Variables: map[string][]string{"database": {s.Options.Database}, "find": {""}}}
+	ask := func(name string) []boardtest.Row {
+		q := queries[name]
+		return boardtest.Ask(t, at, screen.Of(q).SQL(t, q.Text)).Data
+	}
+	sessions := ask("rocelens-session $session")
+	if len(sessions) == 0 {
+		t.Fatal("no sessions")
+	}
+	for _, name := range names {
+		of := sessions
+		if !strings.HasPrefix(name, "rocelens-session ") || strings.ContainsAny(name, "$@") {
+			of = sessions[:1] // it is not about one
+		}
+		found := false
+		for _, session := range of {
+			screen.Variables["session"] = []string{session.Text("session")}
+			if found = shows(queries[name], ask(name)); found {
+				break
+			}
+		}
+		if !found {
+			t.Errorf("%s has nothing to show", name)
+		}
+	}
+}
+
+// shows says whether rows have something to show: as series, more than zeros.
+func shows(q boardtest.Query, rows []boardtest.Row) bool {
+	if !q.Series {
+		return len(rows) > 0
+	}
+	return slices.ContainsFunc(rows, func(r boardtest.Row) bool {
+		for column := range r {
+			if r.Number(column) > 0 {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -1,0 +1,106 @@
+// Demo fills an embedded ClickHouse with simulated and with real trouble, writes
+// Grafana's boards for it, says what to open, and serves until Ctrl-C. It is what
+// `make demo` runs.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/rocelens/rocelens/dashboards/grafana"
+	"github.com/rocelens/rocelens/storage/engine"
+)
+
+// options are what can be asked of the demo.
+type options struct {
+	dir      string // everything is in there
+	listen   string
+	captures string // where the real ones are
+	examples []example
+	once     bool // end when all is loaded
+	out      io.Writer
+	now      time.Time
+	// ready is called when all is loaded, before anything is waited for. It is for tests.
+	ready func(*store, *shown)
+}
+
+func main() {
+	if code, is := engine.Child(os.Args, os.Stderr); is {
+		os.Exit(code)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	o := options{out: os.Stdout, now: time.Now(), examples: captures()}
+	flag.StringVar(&o.dir, "dir", "bin/demo", "keep the store, the captures and the boards in this `directory`")
+	flag.StringVar(&o.listen, "listen", "127.0.0.1:8123", "let ClickHouse listen on this `address` of loopback; port 0 takes a free one")
+	flag.StringVar(&o.captures, "captures", "testdata/captures", "take real captures from this `directory`")
+	flag.BoolVar(&o.once, "once", false, "end when everything is loaded")
+	flag.Parse()
+	if err := o.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+// run does all of it. The end of ctx is no error.
+func (o *options) run(ctx context.Context) (err error) {
+	fmt.Fprintf(o.out, "starting ClickHouse in %s\n", o.path("store"))
+	s, err := o.open(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return o.explain(err)
+	}
+	// Bounded by the engine's own time-out.
+	defer func() { err = errors.Join(err, s.close(context.WithoutCancel(ctx))) }()
+	shown, err := o.fill(ctx, s)
+	if ctx.Err() != nil {
+		fmt.Fprintln(o.out, "interrupted")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	boards := grafana.Export{Store: s.name, Prometheus: "http://127.0.0.1:9090"}
+	if _, err := boards.Write(o.path("grafana")); err != nil {
+		return err
+	}
+	if err := o.say(s, shown); err != nil {
+		return err
+	}
+	if o.ready != nil {
+		o.ready(s, shown)
+	}
+	if o.once {
+		return nil
+	}
+	fmt.Fprintln(o.out, "\nCtrl-C stops ClickHouse; what it has is replaced by the next \"make demo\".")
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(o.out, "stopping ClickHouse")
+	case <-s.engine.Done(): // it gave up, and close says why
+	}
+	return nil
+}
+
+func (o *options) path(elem ...string) string {
+	return filepath.Join(append([]string{o.dir}, elem...)...)
+}
+
+// explain adds what to do where ClickHouse can't be started.
+func (o *options) explain(err error) error {
+	var used *engine.InUseError
+	if errors.As(err, &used) {
+		return fmt.Errorf("%w, as in make demo DEMO='-dir bin/demo2 -listen 127.0.0.1:0'", err)
+	}
+	return fmt.Errorf("%w (make demo DEMO='-listen 127.0.0.1:0' takes any free port)", err)
+}

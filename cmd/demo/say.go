@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rocelens/rocelens/dashboards/grafana"
+	"github.com/rocelens/rocelens/storage/dsn"
+)
+
+// say says what there is to see, and how.
+func (o *options) say(s *store, sh *shown) error {
+	dir, err := filepath.Abs(o.path("grafana"))
+	if err != nil {
+		return err
+	}
+	name := strings.TrimSuffix(s.engine.Endpoint().URL(), "/")
+	name = strings.Replace(name, "http://", "http://"+s.engine.Endpoint().User+"@", 1) + "/" + s.name.Database
+	_, err = fmt.Fprintf(o.out, `
+%[1]d captures with %[2]d frames are in ClickHouse, which answers at %[3]s.
+They are also in %[4]s. User and password, for all that follows:
+
+    export %[5]s=rocelens %[6]s=$(awk '{print $6}' %[7]s)
+
+Without Grafana, in another shell:
+
+    bin/rocelens store status %[3]s
+    bin/rocelens store query %[3]s findings
+    bin/rocelens store query %[3]s flows --by lost
+    bin/rocelens store query %[3]s flows --by pause
+    bin/rocelens store query %[3]s storms
+    bin/rocelens store query %[3]s lag
+    bin/rocelens store query %[3]s session --addr 10.10.0.1
+
+With a Grafana (%[8]s or newer, with the plugin grafana-clickhouse-datasource %[9]s or newer) on this machine, start it with
+
+    GF_PATHS_PROVISIONING=%[10]s/provisioning
+
+in its environment, or in a container:
+
+    docker run --rm --network host -v %[10]s:%[10]s:ro -e GF_PATHS_PROVISIONING=%[10]s/provisioning \
+      -e %[5]s -e %[6]s -e GF_PLUGINS_PREINSTALL=grafana-clickhouse-datasource grafana/grafana
+
+and open the overview for the time from %[11]s to %[12]s (%[13]s); the menu at its top leads to the other boards:
+
+    http://localhost:3000/d/%[14]s?from=%[15]d&to=%[16]d
+
+Panels of Prometheus stay empty, the numbers at the top of the overview among them: they are of
+a running "rocelens monitor", see docs/monitor.md. How to read the boards: docs/dashboards.md.
+`, sh.captures, sh.frames, name, o.path("captures"), dsn.UserEnv, dsn.PasswordEnv, s.engine.CredentialsFile(),
+		grafana.GrafanaVersion, grafana.PluginVersion, dir, sh.from.Format("15:04"), sh.to.Format("15:04"), zone(sh.from),
+		grafana.OverviewUID, sh.from.UnixMilli(), sh.to.UnixMilli())
+	return err
+}
+
+func zone(t time.Time) string {
+	name, _ := t.Zone()
+	return name
+}
