@@ -52,13 +52,16 @@ func main() {
 
 // run does all of it. The end of ctx is no error.
 func (o *options) run(ctx context.Context) (err error) {
+	if err := os.MkdirAll(o.dir, 0o755); err != nil { // Grafana, as another user, reads the boards in it
+		return err
+	}
 	fmt.Fprintf(o.out, "starting ClickHouse in %s\n", o.path("store"))
 	s, err := o.open(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return nil
 	case err != nil:
-		return o.explain(err)
+		return explain(err)
 	}
 	// Bounded by the engine's own time-out.
 	defer func() { err = errors.Join(err, s.close(context.WithoutCancel(ctx))) }()
@@ -97,10 +100,13 @@ func (o *options) path(elem ...string) string {
 }
 
 // explain adds what to do where ClickHouse can't be started.
-func (o *options) explain(err error) error {
+func explain(err error) error {
 	var used *engine.InUseError
-	if errors.As(err, &used) {
+	switch {
+	case errors.As(err, &used):
 		return fmt.Errorf("%w, as in make demo DEMO='-dir bin/demo2 -listen 127.0.0.1:0'", err)
+	case errors.Is(err, engine.ErrPortTaken):
+		return fmt.Errorf("%w, as in make demo DEMO='-listen 127.0.0.1:0', which takes a free one", err)
 	}
-	return fmt.Errorf("%w (make demo DEMO='-listen 127.0.0.1:0' takes any free port)", err)
+	return err
 }

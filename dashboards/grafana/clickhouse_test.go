@@ -147,7 +147,7 @@ var scenes = map[string]scene{
 		}
 		return differs(rows[0], map[string]any{"Receiver": t.Sessions[0].B.Addr, "Senders": 4.0, "Flows": 4.0, "Marked CE": float64(t.Totals.CESeen) / float64(t.Totals.RequestsSeen), "Lost": 0.0})
 	}, all(2, func(*scenario.Truth) map[string]any { return map[string]any{"Marked CE": 0.0, "Lost": 0.0} })},
-	"rocelens-overview Storms A": {"pfc_storm", all(2, stormRow), nil},
+	"rocelens-overview Storms by port A": {"pfc_storm", all(2, stormRow), nil},
 
 	"rocelens-loss Flows that send most again A": {"loss_before", one(lossRow), nil},
 	"rocelens-loss Flows that lose most A":       {"loss_before", one(lossRow), nil},
@@ -161,8 +161,21 @@ var scenes = map[string]scene{
 		return differs(rows[0], map[string]any{"of": "nak_reaction", "count": float64(t.Totals.NAKsSeen), "DSCP": "26"})
 	}, one(func(*scenario.Truth) map[string]any { return map[string]any{"of": "ack_latency"} })},
 
-	"rocelens-pfc Storms A":               {"pfc_storm", all(2, stormRow), nil},
-	"rocelens-pfc Who is stopped, when A": {"pfc_storm", all(2, stateRow), nil},
+	"rocelens-pfc Storms by port A": {"pfc_storm", all(2, stormRow), nil},
+	"rocelens-pfc Who is stopped, when A": {"pfc_storm", func(rows []row, t *scenario.Truth) string {
+		if len(rows) != 4 {
+			return fmt.Sprintf("%d rows", len(rows))
+		}
+		if wrong := all(2, stateRow)(rows[:2], t); wrong != "" {
+			return wrong
+		}
+		// Then it is over, which only a later row says.
+		over := func(*scenario.Truth) map[string]any { return map[string]any{"paused": 0.0} }
+		if rows[2].Text("time") <= rows[1].Text("time") {
+			return "its end is not later than it is"
+		}
+		return all(2, over)(rows[2:], t)
+	}, nil},
 	"rocelens-pfc Victims A": {"pfc_storm", one(func(t *scenario.Truth) map[string]any {
 		return map[string]any{"dst": "10.0.0.2", "paused": stormRow(t)["paused"]}
 	}), nil},
@@ -293,6 +306,7 @@ func TestClickHouse(t *testing.T) {
 	}
 	t.Run("filters", func(t *testing.T) { l.filters(t, queries, truths) })
 	t.Run("cost", func(t *testing.T) { l.cost(t, queries, names) })
+	t.Run("idle", func(t *testing.T) { l.idle(t, queries) })
 }
 
 // filters: the variables of a board narrow what its panels show.
@@ -309,8 +323,8 @@ func (l *lab) filters(t *testing.T, queries map[string]boardtest.Query, truths m
 		{"rocelens-loss Flows that lose most A", "application", "iser", 0},
 		{"rocelens-loss Flows that lose most A", "probe", "probe of loss_before", 1},
 		{"rocelens-loss Flows that lose most A", "probe", "it's another", 0},
-		{"rocelens-pfc Storms A", "priority", "4", 1},
-		{"rocelens-pfc Who is stopped, when A", "priority", "3", 1},
+		{"rocelens-pfc Storms by port A", "priority", "4", 1},
+		{"rocelens-pfc Who is stopped, when A", "priority", "3", 2},
 		{"rocelens-session $session", "find", "10.0.0.2", 1},
 		{"rocelens-session $session", "find", "nobody", 0},
 	} {

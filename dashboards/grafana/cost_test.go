@@ -34,10 +34,14 @@ func (l *lab) hour(t testing.TB, d storetest.DaySize) *boardtest.Screen {
 	}
 }
 
+// scaled is how many times less there is in the day of the tests than in that of the
+// benchmark.
+const scaled = 40
+
 // cost: no query about an hour reads much more than the two hours of the clock that it
 // reaches into.
 func (l *lab) cost(t *testing.T, queries map[string]boardtest.Query, names []string) {
-	day := storetest.FullDay.Scaled(40)
+	day := storetest.FullDay.Scaled(scaled)
 	l.fill(t, day)
 	s := l.hour(t, day)
 	const granules = 3 * 8192 // of the index, at the ends of the time, of flows and of pauses
@@ -50,6 +54,33 @@ func (l *lab) cost(t *testing.T, queries map[string]boardtest.Query, names []str
 		if len(a.Data) == 0 {
 			t.Errorf("%s has nothing to read in the day", name)
 		}
+	}
+}
+
+// idle: where a flow sends nothing for a while, a panel of its session says so, instead of
+// nothing, over which a line would be drawn.
+func (l *lab) idle(t *testing.T, queries map[string]boardtest.Query) {
+	q := queries["rocelens-session Throughput A"]
+	s := l.hour(t, storetest.FullDay.Scaled(scaled)).Of(q)
+	sent, silent := 0, 0
+	var last time.Time
+	for _, r := range l.ask(t, s.SQL(t, q.Text)).Data {
+		at, err := time.Parse("2006-01-02 15:04:05.000000000", r.Text("time"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !last.IsZero() && at.Sub(last) != s.Interval {
+			t.Fatalf("from %v to %v is no step of %v", last, at, s.Interval)
+		}
+		last = at
+		if r.Number("a to b") > 0 {
+			sent++
+		} else {
+			silent++
+		}
+	}
+	if sent == 0 || silent == 0 {
+		t.Errorf("%d steps with traffic and %d without", sent, silent)
 	}
 }
 

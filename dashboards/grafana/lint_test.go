@@ -51,8 +51,12 @@ func TestLint(t *testing.T) {
 }
 
 func lintPanels(t *testing.T, b *boardtest.Board) {
-	ids := map[int]bool{}
+	ids, titles := map[int]bool{}, map[string]bool{}
 	for i, p := range b.Panels {
+		if titles[p.Title] {
+			t.Errorf("two panels are called %s", p.Title)
+		}
+		titles[p.Title] = true
 		if ids[p.ID] || p.ID == 0 {
 			t.Errorf("%s: id %d", p.Title, p.ID)
 		}
@@ -97,6 +101,9 @@ func lintText(t *testing.T, p *boardtest.Panel) {
 	d := &p.FieldConfig.Defaults
 	if p.Title == "" || !strings.HasSuffix(p.Description, ".") || d.Unit == "" || d.NoValue == "" {
 		t.Errorf("%q: title, description %q, unit %q or text without data %q", p.Title, p.Description, d.Unit, d.NoValue)
+	}
+	if style := d.Custom.ThresholdsStyle.Mode; p.Type == "timeseries" && (d.Thresholds != nil) != (style != "") {
+		t.Errorf("%s: thresholds are drawn as %q, and there are %v", p.Title, style, d.Thresholds)
 	}
 	if p.Type == "stat" && d.Thresholds == nil {
 		t.Errorf("%s has no thresholds", p.Title)

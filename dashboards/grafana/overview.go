@@ -18,7 +18,7 @@ func overview() *builder {
 			Thresholds(levels(0.0001, 0.001, 0.01)).Links(toBoard("Retransmits and loss", uidLoss)).
 			WithTarget(promNow(share(rate("rocelens_retransmitted_packets_total", ofFlows, ""), summed(`rate(rocelens_packets_total{instance=~"$instance",priority=~"$priority",class="request"}[$__rate_interval])`, ""))))).
 		WithPanel(number("Lost packets", "Packets lost in the time of the board, before the tap and behind it.", "no metrics", units.Short).
-			Thresholds(levels(1, 100)).Links(toBoard("Retransmits and loss", uidLoss)).
+			Decimals(0).Thresholds(levels(some, 100)).Links(toBoard("Retransmits and loss", uidLoss)).
 			WithTarget(promNow(risen("rocelens_lost_packets_total", ofFlows)))).
 		WithPanel(number("ACK latency, p99", "First transmission of a packet to the first answer that advances past it.", "no answers", units.Seconds).
 			Thresholds(levels(0.001, 0.01)).WithTarget(promNow(quantile(0.99, "rocelens_ack_latency_seconds", "")))).
@@ -29,9 +29,9 @@ func overview() *builder {
 			Thresholds(levels(0.01, 0.1, 0.5)).Links(toBoard("PFC storms", uidPFC)).
 			WithTarget(promNow("max(" + rate("rocelens_paused_seconds_total", ofPauses, "interface, priority") + ")"))).
 		WithPanel(number("Storms", "Storms of pauses that were found in the time of the board.", "none", units.Short).
-			Thresholds(levels(1)).Links(toBoard("PFC storms", uidPFC)).WithTarget(promNow(risen("rocelens_pause_storms_total", ofProbe)))).
+			Decimals(0).Thresholds(levels(some)).Links(toBoard("PFC storms", uidPFC)).WithTarget(promNow(risen("rocelens_pause_storms_total", ofProbe)))).
 		WithPanel(number("Dropped by probes", "Frames that probes lost in the time of the board because their rings were full: what they say of losses is less certain then.", "no capture", units.Short).
-			Thresholds(levels(1, 1000)).Links(toBoard("Probe health", uidProbe)).WithTarget(promNow(risen("rocelens_capture_dropped_frames_total", ofProbe)))).
+			Decimals(0).Thresholds(levels(some, 1000)).Links(toBoard("Probe health", uidProbe)).WithTarget(promNow(risen("rocelens_capture_dropped_frames_total", ofProbe)))).
 		WithPanel(findings("What is wrong", ofFinding)).
 		WithPanel(bars("Events", "What happened, by kind, in each step of time.", "nothing happened", units.Short, clickHouse()).Span(third).WithTarget(sqlSeries(eventsByKind()))).
 		WithPanel(bars("Findings told", "Findings of monitors, by code, when they were told.", "nothing was found", units.Short, prometheusSource()).Span(third).
@@ -41,7 +41,7 @@ func overview() *builder {
 		WithPanel(worst("Flows that send most again", "Flows by packets sent again, the worst first. A row leads to its session.", query.ByRetransmitted)).
 		WithPanel(rows("Busiest receivers", "Hosts by what they were sent. Many senders with many marks on one receiver are an incast.", "no flows", receivers()).
 			OverrideByName("Sent", unit(units.BytesSI)).OverrideByName("Marked CE", unit(units.PercentUnit)).OverrideByName("Lost", unit(units.Short)).Span(half).DataLinks(toSession("Receiver"))).
-		WithPanel(stormRows("Storms", "Ports that kept others paused for too long, by priority.", false).Span(half).DataLinks(toBoard("PFC storms", uidPFC)))
+		WithPanel(stormRows("Storms by port", "Ports that kept others paused for too long, by priority.", "no storms", false).Span(half).DataLinks(toBoard("PFC storms", uidPFC)))
 }
 
 // findings is a table of what is wrong.

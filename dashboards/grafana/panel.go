@@ -27,10 +27,20 @@ func number(title, about, empty, unit string) *stat.PanelBuilder {
 		ReduceOptions(common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"}))
 }
 
-// curves is a panel of series over time.
+// curves is a panel of series over time that are never less than nothing.
 func curves(title, about, empty, unit string, source common.DataSourceRef) *timeseries.PanelBuilder {
+	return lines(title, about, empty, unit, source).Min(0)
+}
+
+// limits draws thresholds across a panel of series.
+func limits(p seriesPanel, values ...float64) seriesPanel {
+	return p.Thresholds(levels(values...)).ThresholdsStyle(common.NewGraphThresholdsStyleConfigBuilder().Mode(common.GraphThresholdsStyleModeDashed))
+}
+
+// lines is a panel of series over time.
+func lines(title, about, empty, unit string, source common.DataSourceRef) *timeseries.PanelBuilder {
 	return timeseries.NewPanelBuilder().Title(title).Description(about).NoValue(empty).Unit(unit).
-		Datasource(source).Span(half).Height(8).Min(0).
+		Datasource(source).Span(half).Height(8).
 		FillOpacity(10).LineWidth(1).ShowPoints(common.VisibilityModeAuto).
 		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdPaletteClassicByName)).
 		Legend(common.NewVizLegendOptionsBuilder().DisplayMode(common.LegendDisplayModeTable).Placement(common.LegendPlacementBottom).ShowLegend(true).Calcs([]string{"max", "lastNotNull"})).
@@ -67,6 +77,10 @@ func states(title, about, empty, query string) *statetimeline.PanelBuilder {
 		Tooltip(common.NewVizTooltipOptionsBuilder().Mode(common.TooltipDisplayModeSingle)).
 		WithTarget(sqlSeries(query))
 }
+
+// some is from where on a count is more than nothing: what Prometheus says of a counter's
+// rise is no whole number.
+const some = 0.5
 
 // levels are thresholds: green, and from each of the values on the next colour.
 // They are names, which Grafana shows as suits a light and a dark screen.

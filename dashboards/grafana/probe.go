@@ -16,7 +16,7 @@ func probe() *builder {
 			WithTarget(promNow("count(rocelens_capture_up" + ofProbe + ") - sum(rocelens_capture_up" + ofProbe + ")"))).
 		WithPanel(number("Spool", "Rows that wait on disk for the store, as a share of the room for them: when it is full, rows are lost.", "no store", units.PercentUnit).Span(quarter).Thresholds(levels(0.1, 0.5, 0.9)).
 			WithTarget(promNow("max(rocelens_spool_bytes" + ofProbe + " / (rocelens_spool_max_bytes" + ofProbe + " > 0))"))).
-		WithPanel(number("Rows lost", "Rows of the store that were dropped in the time of the board.", "no store", units.Short).Span(quarter).Thresholds(levels(1)).
+		WithPanel(number("Rows lost", "Rows of the store that were dropped in the time of the board.", "no store", units.Short).Span(quarter).Decimals(0).Thresholds(levels(some)).
 			WithTarget(promNow(`sum(increase(rocelens_store_rows_total{instance=~"$instance",result="dropped"}[$__range]))`))).
 		WithPanel(curves("Captured", "Frames that were captured and read, by interface.", "no probe", units.PacketsPerSecond, prometheusSource()).Span(third).
 			WithTarget(promRange(rate("rocelens_capture_frames_total", ofProbe, "instance, interface"), "{{instance}} {{interface}}"))).

@@ -17,13 +17,12 @@ func session() *builder {
 	return board(uidSession, "RoCE: session", "One session: how fast, how late, how much in flight, what happened to it.",
 		append(placeVariables(), findVariable(), sessionVariable())...).
 		WithPanel(rows("Session", "Who talks to whom, how that was found, and sums over all of it, for each run and tap.", "choose a session above", sessionFacts()).Height(6).
-			OverrideByRegexp("goodput .*", unit(units.BytesSI)).OverrideByRegexp("(ACK|message) p99.*|ACK timeout.*", unit(units.Nanoseconds)).
-			OverrideByName("path MTU", unit(units.BytesSI))).
+			OverrideByRegexp("goodput .*", unit(units.BytesSI)).OverrideByRegexp("(ACK|message) p99.*|ACK timeout.*", unit(units.Nanoseconds))).
 		WithPanel(flowPanel("Throughput", "Bytes on the wire. "+once, units.BitsPerSecondSI, "8 * wire_bytes / $__interval_s")).
 		WithPanel(flowPanel("ACK latency, p99", "First transmission of a packet to the first answer that advances past it.", units.Nanoseconds, "nullIf(ack_latency_p99, 0)")).
 		WithPanel(flowPanel("In flight, peak", "Most bytes that were sent and not yet acknowledged. A flat top is a full window.", units.BytesSI, "peak_bytes")).
 		WithPanel(flowPanel("Sent again", "Packets sent again. "+once, units.Short, "retransmitted_packets").DrawStyle("bars").FillOpacity(70)).
-		WithPanel(flowPanel("Lost", "Packets lost, before the tap and behind it. Less than nothing takes back what was counted too early. "+once, units.Short, "lost_before_tap + lost_after_tap").DrawStyle("bars").FillOpacity(70)).
+		WithPanel(flowTargets(lines("Lost", "Packets lost, before the tap and behind it. Less than nothing takes back what was counted too early. "+once, sentNothing, units.Short, clickHouse()), "lost_before_tap + lost_after_tap").DrawStyle("bars").FillOpacity(70)).
 		WithPanel(flowPanel("Told to slow down", "CNPs received. "+once, units.Short, "cnps_received").DrawStyle("bars").FillOpacity(70)).
 		WithPanel(rows("Events", "What happened, in order.", "nothing happened", `SELECT time, kind, stream, cause, place, mode, count, psn, psn_last, toString(figures) AS figures, toString(words) AS words, frame, tap, probe
 FROM (
@@ -86,17 +85,24 @@ func sessionFacts() string {
 // flowPanel is an expression over what the flows of the session did in each
 // step, for both directions.
 func flowPanel(title, about, unit, expression string) seriesPanel {
-	return curves(title, about, "nothing was sent", unit, clickHouse()).Span(third).Interval("1s").
+	return flowTargets(curves(title, about, sentNothing, unit, clickHouse()), expression)
+}
+
+const sentNothing = "nothing was sent"
+
+func flowTargets(panel seriesPanel, expression string) seriesPanel {
+	return panel.Span(third).Interval("1s").
 		WithTarget(sqlSeries(flowSteps("a", "b", expression))).
 		WithTarget(sqlSeries(flowSteps("b", "a", expression)).ref("B"))
 }
 
-// flowSteps are those of the flow from one side to the other. A flow of a session that
-// is not there is none.
+// flowSteps are those of the flow from one side to the other, with those between them in which
+// nothing was sent: a line would be drawn over them. A flow of a session that is not there has none.
 func flowSteps(side, other, expression string) string {
 	number := "(SELECT any(" + side + "_flow) FROM " + tables().Name(schema.Sessions().Table) + " WHERE session = " + chosen + ")"
 	return `SELECT time, ` + expression + ` AS "` + side + " to " + other + `"
 FROM (
 ` + ask(query.FlowSeries{Range: anyTime, Where: anywhere, Source: query.Intervals, Flow: 1}, ofPlace, "flow", number, "step_ns", "toInt64($__interval_s * 1000000000)") + `
-)`
+)
+ORDER BY time WITH FILL STEP toIntervalSecond($__interval_s)`
 }

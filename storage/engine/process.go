@@ -92,7 +92,7 @@ func (e *Engine) launch() (*process, error) {
 	var p *process
 	for range portTries {
 		p, err = e.launchOn(listen)
-		if err == nil || listen.Port() != 0 || !errors.Is(err, errPortTaken) {
+		if err == nil || listen.Port() != 0 || !errors.Is(err, ErrPortTaken) {
 			break
 		}
 		e.setAddrs("", "")
@@ -100,7 +100,8 @@ func (e *Engine) launch() (*process, error) {
 	return p, err
 }
 
-var errPortTaken = errors.New("in use by another program")
+// ErrPortTaken says that another program listens on the address.
+var ErrPortTaken = errors.New("in use by another program")
 
 // launchOn is launch with one choice of ports.
 func (e *Engine) launchOn(listen netip.AddrPort) (*process, error) {
@@ -157,7 +158,7 @@ func freeAddr(addr string) (netip.AddrPort, error) {
 	l, err := net.Listen("tcp", addr)
 	switch {
 	case isAddrInUse(err):
-		return netip.AddrPort{}, fmt.Errorf("%s is %w: stop that, or take another address", addr, errPortTaken)
+		return netip.AddrPort{}, fmt.Errorf("%s is %w: stop that, or take another address", addr, ErrPortTaken)
 	case err != nil:
 		return netip.AddrPort{}, fmt.Errorf("%s can't be listened on: %w", addr, err)
 	}
@@ -192,7 +193,7 @@ func (e *Engine) explain(p *process) error {
 	said := strings.Join(p.tail.last(tailLines), "\n")
 	switch {
 	case strings.Contains(said, "Address already in use"):
-		return fmt.Errorf("%s is %w: stop that, or take another address", e.Endpoint().Addr, errPortTaken)
+		return fmt.Errorf("%s is %w: stop that, or take another address", e.Endpoint().Addr, ErrPortTaken)
 	case strings.Contains(said, "Cannot lock file"):
 		return &InUseError{Dir: e.cfg.Dir, PID: dataOwner(e.cfg.Dir)}
 	}

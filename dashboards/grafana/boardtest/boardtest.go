@@ -108,6 +108,7 @@ type Panel struct {
 			Unit, NoValue string
 			Links         []struct{ Title, URL string }
 			Thresholds    *struct{ Steps []struct{ Color string } }
+			Custom        struct{ ThresholdsStyle struct{ Mode string } }
 		}
 		Overrides []struct {
 			Matcher struct{ ID, Options string }
