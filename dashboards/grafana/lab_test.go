@@ -120,10 +120,3 @@ type row = boardtest.Row
 
 // ask asks the store, and fails where that says no.
 func (l *lab) ask(t testing.TB, sql string) *boardtest.Answer { return boardtest.Ask(t, l.at, sql) }
-
-func (l *lab) exec(t testing.TB, sql string) {
-	t.Helper()
-	if err := l.store.Exec(t.Context(), sql); err != nil {
-		t.Fatalf("%v\n%s", err, sql)
-	}
-}
