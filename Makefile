@@ -13,7 +13,7 @@ BENCHTIME ?= 1s
 COMPARE   ?=
 # Further options of bench-live: -rate 200000, -time 10s, -rounds 1, -priority 10.
 LIVE      ?=
-# Options of demo: -dir DIR, -listen ADDRESS, -once.
+# Options of demo: -dir DIR, -listen ADDRESS, -prometheus ADDRESS, -once.
 DEMO      ?=
 # For how long `make soak` runs a monitor.
 SOAK      ?= 20m

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rocelens/rocelens/capture/capturetest"
 	"github.com/rocelens/rocelens/dashboards/grafana/boardtest"
 	"github.com/rocelens/rocelens/storage/engine/enginetest"
 )
@@ -19,7 +23,7 @@ func TestMain(m *testing.M) { os.Exit(enginetest.Main(m)) }
 
 // demo is one for a test, in a directory.
 func demo(dir string, out *strings.Builder) options {
-	return options{dir: dir, listen: "127.0.0.1:0", captures: "../../testdata/captures", examples: captures(), out: out, now: time.Now()}
+	return options{dir: dir, listen: "127.0.0.1:0", captures: "../../testdata/captures", examples: captures(), prometheus: "127.0.0.1:0", every: 500 * time.Millisecond, out: out, now: time.Now()}
 }
 
 // TestDemo: with what the demo loads, each panel that asks ClickHouse has something to
@@ -33,9 +37,11 @@ func TestDemo(t *testing.T) {
 	var out strings.Builder
 	o := demo(dir, &out)
 	pid := 0
+	capturetest.Need(t, "prometheus")
 	o.ready = func(s *store, sh *shown) {
 		pid = s.engine.PID()
 		checkPanels(t, s, sh)
+		checkMetrics(t, o.prometheus)
 		refused := demo(dir, new(strings.Builder))
 		if err := refused.run(ctx); err == nil || !strings.Contains(err.Error(), "in use by make demo, process "+strconv.Itoa(os.Getpid())) {
 			t.Errorf("a second demo in the directory: %v", err)
@@ -53,7 +59,7 @@ func TestDemo(t *testing.T) {
 	if pid == 0 || syscall.Kill(pid, 0) == nil {
 		t.Errorf("ClickHouse still runs as process %d", pid)
 	}
-	for _, want := range []string{"stopping ClickHouse", "/d/rocelens-overview?from=", "store query http://rocelens@127.0.0.1:", filepath.Join(dir, "grafana", "provisioning")} {
+	for _, want := range []string{"stopping", "/d/rocelens-overview?from=", "store query http://rocelens@127.0.0.1:", filepath.Join(dir, "grafana", "provisioning")} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, out.String())
 		}
@@ -102,6 +108,25 @@ func checkPanels(t *testing.T, s *store, sh *shown) {
 			t.Errorf("%s has nothing to show", name)
 		}
 	}
+}
+
+// checkMetrics waits until Prometheus has something of a second capture: a rise.
+func checkMetrics(t *testing.T, prometheus string) {
+	t.Helper()
+	last := ""
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		resp, err := http.Get("http://" + prometheus + "/api/v1/query?query=" + url.QueryEscape("sum(rate(rocelens_packets_total[1m])) > 0"))
+		if err != nil {
+			last = err.Error() // it is not there yet
+			continue
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if last = string(body); err == nil && strings.Contains(last, `"value"`) {
+			return
+		}
+	}
+	t.Errorf("nothing rises in Prometheus: %s", last)
 }
 
 // shows says whether rows have something to show: as series, more than zeros.

@@ -1,6 +1,6 @@
 // Demo fills an embedded ClickHouse with simulated and with real trouble, writes
-// Grafana's boards for it, says what to open, and serves until Ctrl-C. It is what
-// `make demo` runs.
+// Grafana's boards for it, says what to open, and serves until Ctrl-C, with a monitor
+// for Prometheus if there is one. It is what `make demo` runs.
 package main
 
 import (
@@ -25,9 +25,13 @@ type options struct {
 	listen   string
 	captures string // where the real ones are
 	examples []example
-	once     bool // end when all is loaded
-	out      io.Writer
-	now      time.Time
+	// prometheus is where one is to listen, and every after how long the next capture comes to
+	// the monitor that it asks.
+	prometheus string
+	every      time.Duration
+	once       bool // end when all is loaded
+	out        io.Writer
+	now        time.Time
 	// ready is called when all is loaded, before anything is waited for. It is for tests.
 	ready func(*store, *shown)
 }
@@ -38,10 +42,11 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	o := options{out: os.Stdout, now: time.Now(), examples: captures()}
+	o := options{out: os.Stdout, now: time.Now(), examples: captures(), every: 5 * time.Second}
 	flag.StringVar(&o.dir, "dir", "bin/demo", "keep the store, the captures and the boards in this `directory`")
 	flag.StringVar(&o.listen, "listen", "127.0.0.1:8123", "let ClickHouse listen on this `address` of loopback; port 0 takes a free one")
 	flag.StringVar(&o.captures, "captures", "testdata/captures", "take real captures from this `directory`")
+	flag.StringVar(&o.prometheus, "prometheus", "127.0.0.1:9090", "let Prometheus listen on this `address`, if there is one in PATH")
 	flag.BoolVar(&o.once, "once", false, "end when everything is loaded")
 	flag.Parse()
 	if err := o.run(ctx); err != nil {
@@ -65,7 +70,7 @@ func (o *options) run(ctx context.Context) (err error) {
 	}
 	// Bounded by the engine's own time-out.
 	defer func() { err = errors.Join(err, s.close(context.WithoutCancel(ctx))) }()
-	shown, err := o.fill(ctx, s)
+	sh, err := o.fill(ctx, s)
 	if ctx.Err() != nil {
 		fmt.Fprintln(o.out, "interrupted")
 		return nil
@@ -73,26 +78,46 @@ func (o *options) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	boards := grafana.Export{Store: s.name, Prometheus: "http://127.0.0.1:9090"}
+	v, metrics, err := o.metrics(ctx, sh)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, v.stop()) }()
+	boards := grafana.Export{Store: s.name, Prometheus: "http://" + o.prometheus}
 	if _, err := boards.Write(o.path("grafana")); err != nil {
 		return err
 	}
-	if err := o.say(s, shown); err != nil {
+	if err := o.say(s, sh, metrics); err != nil {
 		return err
 	}
 	if o.ready != nil {
-		o.ready(s, shown)
+		o.ready(s, sh)
 	}
 	if o.once {
 		return nil
 	}
-	fmt.Fprintln(o.out, "\nCtrl-C stops ClickHouse; what it has is replaced by the next \"make demo\".")
+	fmt.Fprintln(o.out, "\nCtrl-C stops it; what was loaded is replaced by the next \"make demo\".")
 	select {
 	case <-ctx.Done():
-		fmt.Fprintln(o.out, "stopping ClickHouse")
+		fmt.Fprintln(o.out, "stopping")
+	case <-v.done(): // something failed, and stop says what
 	case <-s.engine.Done(): // it gave up, and close says why
 	}
 	return nil
+}
+
+// metrics starts what Prometheus has to do with, if it is of use and can be, and says what comes of
+// that.
+func (o *options) metrics(ctx context.Context, sh *shown) (*live, string, error) {
+	const empty = "Panels of Prometheus stay empty, the numbers at the top of the overview among them: "
+	if o.once {
+		return nil, empty + "the demo ends.", nil
+	}
+	v, why, err := o.startLive(ctx, sh)
+	if v == nil {
+		return nil, empty + why + ".", err
+	}
+	return v, fmt.Sprintf("Prometheus at http://%s asks a monitor, to which another of the captures comes every %v. When all have come once,\nafter some minutes, the numbers at the top of the overview have something to say.", o.prometheus, o.every), nil
 }
 
 func (o *options) path(elem ...string) string {

@@ -11,7 +11,7 @@ import (
 )
 
 // say says what there is to see, and how.
-func (o *options) say(s *store, sh *shown) error {
+func (o *options) say(s *store, sh *shown, metrics string) error {
 	dir, err := filepath.Abs(o.path("grafana"))
 	if err != nil {
 		return err
@@ -43,15 +43,15 @@ in its environment, or in a container:
     docker run --rm --network host -v %[10]s:%[10]s:ro -e GF_PATHS_PROVISIONING=%[10]s/provisioning \
       -e %[5]s -e %[6]s -e GF_PLUGINS_PREINSTALL=grafana-clickhouse-datasource grafana/grafana
 
-and open the overview for the time from %[11]s to %[12]s (%[13]s); the menu at its top leads to the other boards:
+and open the overview; the menu at its top leads to the other boards. The captures are from %[11]s to %[12]s (%[13]s):
 
-    http://localhost:3000/d/%[14]s?from=%[15]d&to=%[16]d
+    http://localhost:3000/d/%[14]s?from=%[15]d&to=now
 
-Panels of Prometheus stay empty, the numbers at the top of the overview among them: they are of
-a running "rocelens monitor", see docs/monitor.md. How to read the boards: docs/dashboards.md.
-`, sh.captures, sh.frames, name, o.path("captures"), dsn.UserEnv, dsn.PasswordEnv, s.engine.CredentialsFile(),
+%[16]s
+How to read the boards: docs/dashboards.md.
+`, len(sh.lengths), sh.frames, name, o.path("captures"), dsn.UserEnv, dsn.PasswordEnv, s.engine.CredentialsFile(),
 		grafana.GrafanaVersion, grafana.PluginVersion, dir, sh.from.Format("15:04"), sh.to.Format("15:04"), zone(sh.from),
-		grafana.OverviewUID, sh.from.UnixMilli(), sh.to.UnixMilli())
+		grafana.OverviewUID, sh.from.UnixMilli(), metrics)
 	return err
 }
 

@@ -71,7 +71,7 @@ func (s *store) close(ctx context.Context) (err error) {
 // shown is what was loaded.
 type shown struct {
 	from, to time.Time
-	captures int
+	lengths  []time.Duration // of the captures
 	frames   uint64
 }
 
@@ -95,7 +95,8 @@ func (o *options) fill(ctx context.Context, s *store) (*shown, error) {
 	for i, c := range o.examples {
 		at := sh.from.Add(time.Duration(i) * apart)
 		path := filepath.Join(dir, c.name+".pcapng")
-		if err := o.write(ctx, c, path, at); err != nil {
+		length, err := o.write(ctx, c, path, at)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 		n, err := s.load(ctx, path, c.probe())
@@ -103,20 +104,20 @@ func (o *options) fill(ctx context.Context, s *store) (*shown, error) {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 		fmt.Fprintf(o.out, "  %s  %-9s %-36s %s\n", at.Format("15:04"), c.probe(), c.name, c.about)
-		sh.captures++
+		sh.lengths = append(sh.lengths, length)
 		sh.frames += n
 	}
 	return sh, nil
 }
 
-// write writes a capture that begins at a time.
-func (o *options) write(ctx context.Context, c example, path string, at time.Time) error {
+// write writes a capture that begins at a time, and returns how long it is.
+func (o *options) write(ctx context.Context, c example, path string, at time.Time) (time.Duration, error) {
 	if !c.simulated {
 		return shift(ctx, filepath.Join(o.captures, c.file()), path, at)
 	}
 	sc, err := scenario.Find(c.name)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	made := path + ".tmp"
 	defer os.Remove(made)
@@ -124,20 +125,20 @@ func (o *options) write(ctx context.Context, c example, path string, at time.Tim
 		_, err := sc.Write(w, scenario.Options{Seed: 1, Packets: c.packets}, scenario.PcapNG, "rocelens demo")
 		return err
 	}); err != nil {
-		return err
+		return 0, err
 	}
 	return shift(ctx, made, path, at)
 }
 
 // shift copies a capture, with the first frame at a time and all others as far from
-// it as they were.
-func shift(ctx context.Context, from, to string, at time.Time) error {
+// it as they were, and returns how far the last one is.
+func shift(ctx context.Context, from, to string, at time.Time) (length time.Duration, err error) {
 	src, err := capture.OpenAll([]string{from}, capture.DefaultConfig())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer src.Close()
-	return create(to, func(out io.Writer) error {
+	err = create(to, func(out io.Writer) error {
 		w := capture.NewWriter(out, capture.WriterConfig{Application: "rocelens demo", Inputs: src.Inputs})
 		by, first := int64(0), true
 		err := pipeline.EachBatch(ctx, src, func(b *capture.Batch) error {
@@ -147,6 +148,7 @@ func shift(ctx context.Context, from, to string, at time.Time) error {
 					by, first = at.UnixNano()-f.Time, false
 				}
 				f.Time += by
+				length = time.Duration(f.Time - at.UnixNano())
 				if err := w.WriteFrame(&f); err != nil {
 					return err
 				}
@@ -155,6 +157,7 @@ func shift(ctx context.Context, from, to string, at time.Time) error {
 		})
 		return errors.Join(err, w.Close())
 	})
+	return length, err
 }
 
 func create(path string, write func(io.Writer) error) error {

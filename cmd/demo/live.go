@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/cmd/rocelens/monitor"
+)
+
+// live is a monitor that follows a directory, into which the captures of the demo come
+// again and again as if they were taken now, and a Prometheus that asks the monitor.
+type live struct {
+	monitor *monitor.Monitor
+	// tasks run until the context ends, or one of them fails.
+	tasks  sync.WaitGroup
+	cancel context.CancelCauseFunc
+	ctx    context.Context
+}
+
+// scrapes is how many times in the time between two captures Prometheus asks.
+const scrapes = 2
+
+// startLive starts them. Where there is no Prometheus, or another one has its address, it
+// is nil, and why says that.
+func (o *options) startLive(ctx context.Context, sh *shown) (_ *live, why string, err error) {
+	program, err := exec.LookPath("prometheus")
+	if err != nil {
+		return nil, "there is no prometheus in PATH", nil
+	}
+	l, err := net.Listen("tcp", o.prometheus)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, o.prometheus + " is in use by another program, maybe a Prometheus of your own", nil
+	case err != nil:
+		return nil, "", err
+	}
+	o.prometheus = l.Addr().String() // port 0 was any
+	if err := l.Close(); err != nil {
+		return nil, "", err
+	}
+	dir := o.path("live")
+	for _, d := range []string{dir, o.path("prometheus")} {
+		if err := errors.Join(os.RemoveAll(d), os.MkdirAll(d, 0o755)); err != nil {
+			return nil, "", err
+		}
+	}
+	v := &live{}
+	v.ctx, v.cancel = context.WithCancelCause(ctx)
+	cfg := monitor.DefaultConfig()
+	cfg.Follow, cfg.Listen, cfg.Version = capture.DefaultFollowConfig(dir), "127.0.0.1:0", "demo"
+	cfg.Follow.Context = v.ctx
+	if v.monitor, err = monitor.Start(v.ctx, cfg); err != nil {
+		return nil, "", err
+	}
+	at, err := url.Parse(v.monitor.URL())
+	if err != nil {
+		return nil, "", errors.Join(err, v.monitor.Close())
+	}
+	config := o.path("prometheus", "prometheus.yml")
+	text := fmt.Sprintf("global: {scrape_interval: %[1]v, scrape_timeout: %[1]v}\nscrape_configs: [{job_name: rocelens, static_configs: [{targets: [%[2]q]}]}]\n", o.every/scrapes, at.Host)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return nil, "", errors.Join(err, v.monitor.Close())
+	}
+	v.run(func() error { return v.monitor.Run(v.ctx) })
+	v.run(func() error { return v.ask(program, config, o.path("prometheus", "data"), o.prometheus) })
+	v.run(func() error { return o.feed(v.ctx, sh, dir) })
+	return v, "", nil
+}
+
+// run runs a task, whose end is the end of all.
+func (v *live) run(task func() error) { v.tasks.Go(func() { v.cancel(task()) }) }
+
+// stop ends them, and says what failed before.
+func (v *live) stop() error {
+	if v == nil {
+		return nil
+	}
+	v.cancel(nil)
+	v.tasks.Wait()
+	if err := context.Cause(v.ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// done is closed when one of them has ended.
+func (v *live) done() <-chan struct{} {
+	if v == nil {
+		return nil
+	}
+	return v.ctx.Done()
+}
+
+// ask runs Prometheus.
+func (v *live) ask(program, config, data, address string) error {
+	cmd := exec.CommandContext(v.ctx, program, "--config.file="+config, "--storage.tsdb.path="+data, "--web.listen-address="+address, "--log.level=error")
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	out, err := cmd.CombinedOutput()
+	select {
+	case <-v.ctx.Done(): // Ctrl-C in a terminal is for both of us, in any order
+		return nil
+	case <-time.After(time.Second):
+	}
+	return fmt.Errorf("prometheus ended: %w\n%s", err, out)
+}
+
+// longest is how long a capture may be that comes to the monitor: the next one waits for it.
+const longest = 30 * time.Second
+
+// kept is how many files the monitor has before it, of which it has read all but the last.
+const kept = 3
+
+// feed puts one capture after the other into a directory. Each ends now, and begins after the
+// one before it has ended.
+func (o *options) feed(ctx context.Context, sh *shown, dir string) error {
+	name := func(i int) string { return fmt.Sprintf("%09d.pcapng", i) }
+	var fed []string
+	for i := 0; ; i++ {
+		c := i % len(o.examples)
+		if sh.lengths[c] > longest {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(max(o.every, sh.lengths[c])):
+		}
+		made := o.path("prometheus", name(i))
+		_, err := shift(ctx, o.path("captures", o.examples[c].name+".pcapng"), made, time.Now().Add(-sh.lengths[c]))
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
+			err = os.Rename(made, filepath.Join(dir, name(i)))
+		}
+		if err != nil {
+			return err
+		}
+		if fed = append(fed, filepath.Join(dir, name(i))); len(fed) > kept {
+			if err := os.Remove(fed[0]); err != nil {
+				return err
+			}
+			fed = fed[1:]
+		}
+	}
+}
