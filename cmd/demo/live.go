@@ -67,7 +67,7 @@ func (o *options) startLive(ctx context.Context, sh *shown) (_ *live, why string
 		return nil, "", errors.Join(err, v.monitor.Close())
 	}
 	config := o.path("prometheus", "prometheus.yml")
-	text := fmt.Sprintf("global: {scrape_interval: %[1]v, scrape_timeout: %[1]v}\nscrape_configs: [{job_name: rocelens, static_configs: [{targets: [%[2]q]}]}]\n", o.every/scrapes, at.Host)
+	text := fmt.Sprintf("global: {scrape_interval: %[1]dms, scrape_timeout: %[1]dms}\nscrape_configs: [{job_name: rocelens, static_configs: [{targets: [%[2]q]}]}]\n", (o.every / scrapes).Milliseconds(), at.Host)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, "", errors.Join(err, v.monitor.Close())
 	}

@@ -63,7 +63,7 @@ func (o *options) run(ctx context.Context) (err error) {
 	fmt.Fprintf(o.out, "starting ClickHouse in %s\n", o.path("store"))
 	s, err := o.open(ctx)
 	switch {
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return nil
 	case err != nil:
 		return explain(err)
@@ -79,7 +79,7 @@ func (o *options) run(ctx context.Context) (err error) {
 		return err
 	}
 	v, metrics, err := o.metrics(ctx, sh)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, v.stop()) }()
@@ -97,13 +97,21 @@ func (o *options) run(ctx context.Context) (err error) {
 		return nil
 	}
 	fmt.Fprintln(o.out, "\nCtrl-C stops it; what was loaded is replaced by the next \"make demo\".")
-	select {
-	case <-ctx.Done():
-		fmt.Fprintln(o.out, "stopping")
-	case <-v.done(): // something failed, and stop says what
-	case <-s.engine.Done(): // it gave up, and close says why
+	for done := v.done(); ; {
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(o.out, "stopping")
+			return nil
+		case <-s.engine.Done(): // it gave up, and close says why
+			return nil
+		case <-done:
+			if ctx.Err() == nil {
+				fmt.Fprintf(o.out, "nothing more comes to Prometheus: %v\n", v.stop())
+				v = nil
+			}
+			done = nil
+		}
 	}
-	return nil
 }
 
 // metrics starts what Prometheus has to do with, if it is of use and can be, and says what comes of
