@@ -41,6 +41,7 @@ func captures() []example {
 		{name: "microbursts", simulated: true, about: "bursts of four hosts to one"},
 		{name: "ecn_ce_with_synthetic_cnp", about: "marks, and CNPs that the sender does not mind"},
 		{name: "cnp", simulated: true, about: "marks, CNPs, and a sender that slows down"},
+		{name: "cnp_marked_after", simulated: true, about: "CNPs without marks: the packets were marked behind the tap"},
 		{name: "cnp_read", simulated: true, about: "the same with READs"},
 		{name: "pfc_toggle", simulated: true, about: "PFC as it should be: short pauses"},
 		{name: "pfc_tree", simulated: true, about: "a pause tree: a receiver stops three links"},

@@ -34,8 +34,11 @@ const scrapes = 2
 // is nil, and why says that.
 func (o *options) startLive(ctx context.Context, sh *shown) (_ *live, why string, err error) {
 	program, err := exec.LookPath("prometheus")
-	if err != nil {
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
 		return nil, "there is no prometheus in PATH", nil
+	case err != nil:
+		return nil, "", err
 	}
 	l, err := net.Listen("tcp", o.prometheus)
 	switch {
@@ -136,15 +139,7 @@ func (o *options) feed(ctx context.Context, sh *shown, dir string) error {
 			return nil
 		case <-time.After(max(o.every, sh.lengths[c])):
 		}
-		made := o.path("prometheus", name(i))
-		_, err := shift(ctx, o.path("captures", o.examples[c].name+".pcapng"), made, time.Now().Add(-sh.lengths[c]))
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err == nil {
-			err = os.Rename(made, filepath.Join(dir, name(i)))
-		}
-		if err != nil {
+		if err := o.move(ctx, c, time.Now().Add(-sh.lengths[c]), filepath.Join(dir, name(i))); err != nil && ctx.Err() == nil {
 			return err
 		}
 		if fed = append(fed, filepath.Join(dir, name(i))); len(fed) > kept {
@@ -154,4 +149,13 @@ func (o *options) feed(ctx context.Context, sh *shown, dir string) error {
 			fed = fed[1:]
 		}
 	}
+}
+
+// move copies a capture, with the first frame at a time, to where it is only seen when it is whole.
+func (o *options) move(ctx context.Context, example int, at time.Time, to string) error {
+	made := o.path("prometheus", filepath.Base(to))
+	if _, err := shift(ctx, o.path("captures", o.examples[example].name+".pcapng"), made, at); err != nil {
+		return err
+	}
+	return os.Rename(made, to)
 }
