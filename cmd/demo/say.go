@@ -43,7 +43,8 @@ in its environment, or in a container:
     docker run --rm --network host -v %[10]s:%[10]s:ro -e GF_PATHS_PROVISIONING=%[10]s/provisioning \
       -e %[5]s -e %[6]s -e GF_PLUGINS_PREINSTALL=grafana-clickhouse-datasource grafana/grafana
 
-and open the overview; the menu at its top leads to the other boards. The captures are from %[11]s to %[12]s (%[13]s):
+and open the overview (a new Grafana lets admin in with the password admin); the menu at its top leads to the
+other boards. The captures are from %[11]s to %[12]s (%[13]s):
 
     http://localhost:3000/d/%[14]s?from=%[15]d&to=now
 
