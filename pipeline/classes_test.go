@@ -2,34 +2,20 @@ package pipeline_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 )
 
 // classesOf are the classes of a simulated capture, and its truth.
 func classesOf(t *testing.T, name string, cfg pipeline.Config) ([]pipeline.Class, *pipeline.Result, *scenario.Truth) {
 	t.Helper()
-	sc, err := scenario.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "made.pcapng")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	truth, err := sc.Write(f, scenario.Options{Seed: 1}, scenario.PcapNG, "")
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	path, truth := scenariotest.File(t, name)
 	src, err := capture.Open(path, capture.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)

@@ -1,11 +1,9 @@
 package grafana_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/rocelens/rocelens/pipeline/finding"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 	"github.com/rocelens/rocelens/storage"
 	"github.com/rocelens/rocelens/storage/dsn"
 	"github.com/rocelens/rocelens/storage/engine"
@@ -56,25 +55,6 @@ func newLab(t testing.TB) *lab {
 	return l
 }
 
-// pcap writes a scenario and returns where, and its truth.
-func pcap(t testing.TB, name string) (string, *scenario.Truth) {
-	t.Helper()
-	sc, err := scenario.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	truth, err := sc.Write(&b, scenario.Options{Seed: 1}, scenario.PcapNG, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), name+".pcapng")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path, truth
-}
-
 // analyse runs the pipeline over a capture.
 func analyse(t testing.TB, path string, sink func([]record.FlowInterval), finish func(*pipeline.Result, []capture.Input)) {
 	t.Helper()
@@ -99,7 +79,7 @@ func analyse(t testing.TB, path string, sink func([]record.FlowInterval), finish
 // load puts a scenario into the store, at a tap of its name.
 func (l *lab) load(t testing.TB, name string) *scenario.Truth {
 	t.Helper()
-	path, truth := pcap(t, name)
+	path, truth := scenariotest.File(t, name)
 	origin := schema.Origin{Probe: "probe of " + name, Run: "run of " + name, Inputs: []schema.Input{{Tap: name}}}
 	into, err := load.Begin(t.Context(), l.store, load.DefaultConfig(), origin, schema.Run{Tool: "test"}, nil)
 	if err != nil {

@@ -29,6 +29,7 @@ import (
 	"github.com/rocelens/rocelens/dashboards/grafana/boardtest"
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/finding"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 	"github.com/rocelens/rocelens/storage/metrics"
 	"github.com/rocelens/rocelens/storage/spool"
 	"github.com/rocelens/rocelens/storage/writer"
@@ -77,7 +78,7 @@ func (m *monitor) see(t *testing.T, scenarios ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, name := range scenarios {
-		path, truth := pcap(t, name)
+		path, truth := scenariotest.File(t, name)
 		analyse(t, path, m.flows.Add, func(r *pipeline.Result, inputs []capture.Input) {
 			for _, f := range finding.Find(&finding.Facts{Inputs: inputs, Result: r}) {
 				m.found.Add(&f)

@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/binary"
-	"errors"
 	"hash/crc32"
 	"os"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 	"github.com/rocelens/rocelens/pipeline/finding"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 )
 
 // analyze is the findings of captures, and what they were drawn from.
@@ -41,15 +41,7 @@ func analyze(t *testing.T, cfg pipeline.Config, paths ...string) (*finding.Facts
 // analyzeScenario is the same of a scenario written to a file, and its truth.
 func analyzeScenario(t *testing.T, sc scenario.Scenario) (*finding.Facts, []record.Finding, *scenario.Truth) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "made.pcapng")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	truth, err := sc.Write(f, scenario.Options{Seed: 1}, scenario.PcapNG, "")
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	path, truth := scenariotest.Write(t, &sc, scenario.Options{Seed: 1})
 	facts, all := analyze(t, pipeline.DefaultConfig(), path)
 	return facts, all, truth
 }

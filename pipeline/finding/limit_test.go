@@ -1,9 +1,6 @@
 package finding_test
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
 
@@ -11,7 +8,7 @@ import (
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/finding"
 	"github.com/rocelens/rocelens/pipeline/record"
-	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 )
 
 // told sets the marks of sessions and the signs as if events had happened.
@@ -47,26 +44,8 @@ func TestEventLimit(t *testing.T) {
 	for _, c := range capturetest.All(t) {
 		paths[c.Name] = c.Path
 	}
-	dir := t.TempDir()
-	for _, sc := range scenario.Scenarios() {
-		o := scenario.Options{Seed: 1}
-		for _, x := range sc.Takes {
-			switch x {
-			case scenario.OptSessions:
-				o.Sessions = 20
-			case scenario.OptPackets:
-				o.Packets = 3000
-			}
-		}
-		var b bytes.Buffer
-		if _, err := sc.Write(&b, o, scenario.PcapNG, ""); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, sc.Name+".pcapng")
-		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		paths["scenario "+sc.Name] = path
+	for name, path := range scenariotest.Files(t) {
+		paths["scenario "+name] = path
 	}
 	for name, path := range paths {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package pause_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -18,25 +17,8 @@ import (
 	"github.com/rocelens/rocelens/pipeline/pause"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 )
-
-// simulate writes a scenario into a file.
-func simulate(t *testing.T, name string) (path string, truth *scenario.Truth) {
-	t.Helper()
-	sc, err := scenario.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if truth, err = sc.Write(&b, scenario.Options{Seed: 1}, scenario.PcapNG, ""); err != nil {
-		t.Fatal(err)
-	}
-	path = filepath.Join(t.TempDir(), name+".pcapng")
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path, truth
-}
 
 func analyse(t *testing.T, cfg pipeline.Config, paths ...string) *pipeline.Result {
 	t.Helper()
@@ -69,7 +51,7 @@ func TestScenarios(t *testing.T) {
 			continue
 		}
 		t.Run(sc.Name, func(t *testing.T) {
-			path, truth := simulate(t, sc.Name)
+			path, truth := scenariotest.File(t, sc.Name)
 			r := analyse(t, pipeline.DefaultConfig(), path)
 			judge(t, &r.Pause, truth)
 			if truth.Pauses[0].Speed > 0 {
@@ -235,7 +217,7 @@ func judgeTraffic(t *testing.T, r *pause.Result, truth *scenario.Truth) {
 // TestPriorities: what has no VLAN tag has the priority that the user gives its
 // DSCP.
 func TestPriorities(t *testing.T) {
-	path, truth := simulate(t, "pfc_untagged")
+	path, truth := scenariotest.File(t, "pfc_untagged")
 	cfg := pipeline.DefaultConfig()
 	cfg.Priorities[26] = 1 + 3
 	r := analyse(t, cfg, path)
@@ -251,7 +233,7 @@ func TestPriorities(t *testing.T) {
 // TestWorkers: their number changes nothing.
 func TestWorkers(t *testing.T) {
 	for _, name := range []string{"pfc_tree", "pfc_priorities", "pfc_deaf"} {
-		path, _ := simulate(t, name)
+		path, _ := scenariotest.File(t, name)
 		cfg := pipeline.DefaultConfig()
 		cfg.Workers = 1
 		want := analyse(t, cfg, path)
@@ -265,8 +247,8 @@ func TestWorkers(t *testing.T) {
 // TestInputsApart: the same interface of two inputs is two links, and each may
 // have a speed of its own.
 func TestInputsApart(t *testing.T) {
-	path, truth := simulate(t, "pfc_expiry")
-	second, _ := simulate(t, "pfc_expiry")
+	path, truth := scenariotest.File(t, "pfc_expiry")
+	second, _ := scenariotest.File(t, "pfc_expiry")
 	cfg := pipeline.DefaultConfig()
 	cfg.Links = pipeline.LinkSpeeds{ByName: map[string]uint64{"2:port1": 10 * gbit}}
 	r := analyse(t, cfg, path, second)

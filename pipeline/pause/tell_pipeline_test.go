@@ -10,6 +10,7 @@ import (
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 )
 
 // TestTellScenarios: the pauses, runs and storms that are told of simulated
@@ -21,7 +22,7 @@ func TestTellScenarios(t *testing.T) {
 		if !sc.FlowControl() {
 			continue
 		}
-		path, truth := simulate(t, sc.Name)
+		path, truth := scenariotest.File(t, sc.Name)
 		cfg := pipeline.DefaultConfig()
 		cfg.Links.All = truth.Network.Speed
 		want := analyse(t, cfg, path)

@@ -1,7 +1,6 @@
 package recorder_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +17,7 @@ import (
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/recorder"
-	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 )
 
 // tape is a recorder that has the frames of a scenario, and what is known of them.
@@ -39,18 +38,7 @@ type frame struct {
 
 func taped(t *testing.T, name string, change func(*recorder.Config)) *tape {
 	t.Helper()
-	sc, err := scenario.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if _, err := sc.Write(&b, scenario.Options{Seed: 1}, scenario.PcapNG, ""); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), name+".pcapng")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path, _ := scenariotest.File(t, name)
 	src, err := capture.Open(path, capture.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)

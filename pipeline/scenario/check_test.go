@@ -9,6 +9,7 @@ import (
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 )
 
 // frames keeps what a scenario writes.
@@ -21,20 +22,6 @@ func (f *frames) WriteFrame(fr *capture.Frame, _ ...string) error {
 	c.Data = bytes.Clone(fr.Data)
 	f.list = append(f.list, c)
 	return nil
-}
-
-// small are options that keep the large scenarios small.
-func small(sc *scenario.Scenario) scenario.Options {
-	o := scenario.Options{Seed: 1}
-	for _, x := range sc.Takes {
-		switch x {
-		case scenario.OptSessions:
-			o.Sessions = 20
-		case scenario.OptPackets:
-			o.Packets = 3000
-		}
-	}
-	return o
 }
 
 // withRoCE are the scenarios that are of RoCE packets alone.
@@ -58,7 +45,7 @@ func run(t *testing.T, sc scenario.Scenario, o scenario.Options) (*frames, *scen
 func TestFrames(t *testing.T) {
 	for _, sc := range withRoCE() {
 		t.Run(sc.Name, func(t *testing.T) {
-			f, truth := run(t, sc, small(&sc))
+			f, truth := run(t, sc, scenariotest.Small(&sc))
 			if truth.Frames != uint64(len(f.list)) || truth.About != sc.About || truth.Scenario != sc.Name {
 				t.Errorf("the truth is of %d frames of %q, written were %d of %q", truth.Frames, truth.Scenario, len(f.list), sc.Name)
 			}
@@ -173,7 +160,7 @@ func (n *counts) halve() {
 func TestDeterminism(t *testing.T) {
 	for _, sc := range withRoCE() {
 		write := func(seed uint64) (file, truth []byte) {
-			o := small(&sc)
+			o := scenariotest.Small(&sc)
 			o.Seed = seed
 			var b bytes.Buffer
 			tr, err := sc.Write(&b, o, scenario.PcapNG, "test")

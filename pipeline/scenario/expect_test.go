@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 )
 
 var update = flag.Bool("update", false, "write testdata/truth.txt and docs/scenarios.md anew; read them before keeping them")
@@ -21,7 +22,7 @@ var update = flag.Bool("update", false, "write testdata/truth.txt and docs/scena
 func TestTruth(t *testing.T) {
 	var b bytes.Buffer
 	for _, sc := range withRoCE() {
-		o := small(&sc)
+		o := scenariotest.Small(&sc)
 		_, truth := run(t, sc, o)
 		fmt.Fprintf(&b, "%s: %s\n", sc.Name, sc.About)
 		fmt.Fprintf(&b, "    %d frames, %d messages done", truth.Frames, truth.Totals.MessagesDone)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 )
 
 // figures are what the definitions of position, pass, fill and repeat give for
@@ -80,7 +81,7 @@ func TestDefinitions(t *testing.T) {
 				runs = 8
 			}
 			for seed := range runs {
-				o := small(&sc)
+				o := scenariotest.Small(&sc)
 				o.Seed = seed
 				if slices.Contains(sc.Takes, scenario.OptLoss) {
 					o.Loss = float64(seed) / 100

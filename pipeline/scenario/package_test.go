@@ -11,6 +11,7 @@ import (
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
 	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 )
 
 // TestImports: who judges the decoder and the tracker shares nothing with them.
@@ -33,7 +34,7 @@ func all(t *testing.T) (path string, frames []uint64) {
 	t.Helper()
 	var list []capture.Frame
 	for _, sc := range withRoCE() {
-		o := small(&sc)
+		o := scenariotest.Small(&sc)
 		if o.Packets > 0 {
 			o.Packets = 300
 		}

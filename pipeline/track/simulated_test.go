@@ -10,6 +10,7 @@ import (
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 )
 
 // simulated is a capture in memory, made by pipeline/scenario, and what really
@@ -29,15 +30,8 @@ func (c *simulated) WriteFrame(f *capture.Frame, _ ...string) error {
 
 // small are options that keep the large scenarios small.
 func small(sc *scenario.Scenario, seed uint64) scenario.Options {
-	o := scenario.Options{Seed: seed}
-	for _, x := range sc.Takes {
-		switch x {
-		case scenario.OptSessions:
-			o.Sessions = 20
-		case scenario.OptPackets:
-			o.Packets = 3000
-		}
-	}
+	o := scenariotest.Small(sc)
+	o.Seed = seed
 	return o
 }
 

@@ -1,11 +1,8 @@
 package query_test
 
 import (
-	"bytes"
 	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +14,7 @@ import (
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/finding"
 	"github.com/rocelens/rocelens/pipeline/record"
-	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 	"github.com/rocelens/rocelens/pipeline/sketch"
 	"github.com/rocelens/rocelens/storage/query"
 	"github.com/rocelens/rocelens/storage/schema"
@@ -36,18 +33,7 @@ type analysed struct {
 // analyse runs a scenario through the pipeline.
 func analyse(t testing.TB, name string) *analysed {
 	t.Helper()
-	sc, err := scenario.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if _, err := sc.Write(&b, scenario.Options{Seed: 1}, scenario.PcapNG, ""); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), name+".pcapng")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path, _ := scenariotest.File(t, name)
 	src, err := capture.OpenAll([]string{path}, capture.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)

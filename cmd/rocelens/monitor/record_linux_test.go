@@ -1,7 +1,6 @@
 package monitor_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -20,30 +19,12 @@ import (
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/finding"
 	"github.com/rocelens/rocelens/pipeline/record"
-	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 	"github.com/rocelens/rocelens/storage"
 	"github.com/rocelens/rocelens/storage/dsn"
 	"github.com/rocelens/rocelens/storage/engine"
 	"github.com/rocelens/rocelens/storage/engine/enginetest"
 )
-
-// simulated writes a scenario to a file.
-func simulated(t *testing.T, name string) string {
-	t.Helper()
-	sc, err := scenario.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if _, err := sc.Write(&b, scenario.Options{Seed: 1}, scenario.PcapNG, ""); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), name+".pcapng")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // replayTimed sends the frames of a capture as far apart as they are in it, but for
 // what the machine can't keep up with.
@@ -149,7 +130,8 @@ func TestRecord(t *testing.T) {
 				c.Record.Dir, c.Record.Around = files, 500*time.Millisecond
 				c.Pipeline.Links.All = 1_000_000_000 // a pause is of 33 ms then, which a busy machine can refresh in time
 			})
-			if replayTimed(t, simulated(t, tc.scenario)) == 0 {
+			made, _ := scenariotest.File(t, tc.scenario)
+			if replayTimed(t, made) == 0 {
 				t.Fatal("nothing was sent")
 			}
 			for deadline := time.Now().Add(30 * time.Second); !strings.Contains(log.String(), "code="+tc.code) && time.Now().Before(deadline); {
@@ -218,7 +200,8 @@ func TestRecordNothing(t *testing.T) {
 		c.FindEvery = 100 * time.Millisecond
 		c.Record.Dir, c.Record.Around = dir, 100*time.Millisecond
 	})
-	n := replayTimed(t, simulated(t, "clean_mixed"))
+	path, _ := scenariotest.File(t, "clean_mixed")
+	n := replayTimed(t, path)
 	for deadline := time.Now().Add(20 * time.Second); s.scrape(t)["rocelens_packets_total"] < float64(n) && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -250,7 +233,8 @@ func TestRecordNowhere(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	n := replayTimed(t, simulated(t, "loss_before"))
+	path, _ := scenariotest.File(t, "loss_before")
+	n := replayTimed(t, path)
 	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(log.String(), "not_recorded=") && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond)
 	}

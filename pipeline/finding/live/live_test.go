@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,7 +16,7 @@ import (
 	"github.com/rocelens/rocelens/pipeline/finding"
 	"github.com/rocelens/rocelens/pipeline/finding/live"
 	"github.com/rocelens/rocelens/pipeline/record"
-	"github.com/rocelens/rocelens/pipeline/scenario"
+	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 )
 
 // paths are all captures of the repository, and all scenarios.
@@ -28,26 +26,8 @@ func paths(t *testing.T) map[string]string {
 	for _, c := range capturetest.Committed(t) {
 		all[c.Name] = c.Path
 	}
-	dir := t.TempDir()
-	for _, sc := range scenario.Scenarios() {
-		o := scenario.Options{Seed: 1}
-		for _, x := range sc.Takes {
-			switch x {
-			case scenario.OptSessions:
-				o.Sessions = 20
-			case scenario.OptPackets:
-				o.Packets = 3000
-			}
-		}
-		var b bytes.Buffer
-		if _, err := sc.Write(&b, o, scenario.PcapNG, ""); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, sc.Name+".pcapng")
-		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		all["scenario "+sc.Name] = path
+	for name, path := range scenariotest.Files(t) {
+		all["scenario "+name] = path
 	}
 	return all
 }
