@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"slices"
 	"time"
 )
@@ -68,6 +70,26 @@ func (c *FollowConfig) Check() error {
 		if slices.Contains(c.Paths[:i], path) {
 			return fmt.Errorf("%s is named twice", PathText(path))
 		}
+	}
+	return nil
+}
+
+// Look says what is wrong with what there is now, as OpenFollow would. It opens no
+// pipe, which its writer would notice.
+func (c *FollowConfig) Look() error {
+	for i, path := range c.Paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if info.Mode()&fs.ModeNamedPipe != 0 {
+			continue
+		}
+		t, err := openTrail(path, int32(i), c)
+		if err != nil {
+			return err
+		}
+		t.leave()
 	}
 	return nil
 }

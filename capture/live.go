@@ -50,9 +50,10 @@ const (
 	// largest frame that there is, of 64 KiB, must fit in.
 	ringBlock = 128 << 10
 	blockWait = 10 * time.Millisecond
-	// minRing is the least BufferBytes: one block to fill, one to read, and some.
-	minRing = 32 * ringBlock
-	maxRing = 1 << 31
+	// MinBuffer is the least BufferBytes, one block to fill, one to read, and some; and
+	// MaxBuffer the most.
+	MinBuffer = 32 * ringBlock
+	MaxBuffer = 1 << 31
 	// otherWait is how long a frame waits for earlier ones of other interfaces:
 	// theirs are handed over that late at most.
 	otherWait = 2*blockWait + 5*time.Millisecond
@@ -72,8 +73,8 @@ func (c *LiveConfig) Check() error {
 		return errors.New("no interface to capture on")
 	case n > maxLive:
 		return fmt.Errorf("%d interfaces are more than %d", n, maxLive)
-	case c.BufferBytes < minRing || c.BufferBytes > maxRing:
-		return fmt.Errorf("a buffer of %d bytes: use %d to %d", c.BufferBytes, minRing, int64(maxRing))
+	case c.BufferBytes < MinBuffer || c.BufferBytes > MaxBuffer:
+		return fmt.Errorf("a buffer of %d bytes: use %d to %d", c.BufferBytes, MinBuffer, int64(MaxBuffer))
 	case c.Tick <= 0:
 		return fmt.Errorf("a tick of %v: it must be positive", c.Tick)
 	}

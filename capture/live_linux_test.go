@@ -208,7 +208,7 @@ func TestLiveLoses(t *testing.T) {
 	livetest.Network(t)
 	cable(t, "va", "vb")
 	var said bytes.Buffer
-	src := live(t, func(cfg *LiveConfig) { cfg.BufferBytes, cfg.Log = minRing, slog.New(slog.NewTextHandler(&said, nil)) }, "vb")
+	src := live(t, func(cfg *LiveConfig) { cfg.BufferBytes, cfg.Log = MinBuffer, slog.New(slog.NewTextHandler(&said, nil)) }, "vb")
 	send := sender(t, "va")
 	const n = 3000
 	for i := range n {
@@ -218,7 +218,7 @@ func TestLiveLoses(t *testing.T) {
 	}
 	got := receive(t, src, n)
 	in := src.Inputs()[0]
-	if len(got) == n || len(got) < minRing/2/8100 || *in.Drops != n-uint64(len(got)) || *in.Interfaces[0].Received != n {
+	if len(got) == n || len(got) < MinBuffer/2/8100 || *in.Drops != n-uint64(len(got)) || *in.Interfaces[0].Received != n {
 		t.Errorf("%d frames came of %d, %d were dropped of %d", len(got), n, *in.Drops, *in.Interfaces[0].Received)
 	}
 	src.watch()

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -61,7 +62,9 @@ func openTrail(path string, input int32, cfg *FollowConfig) (*trail, error) {
 		t.series = newSeries(path, t.log, &t.files, 5*cfg.Poll)
 		return t, t.series.scan()
 	}
-	t.pipe = !info.Mode().IsRegular()
+	if t.pipe = info.Mode()&fs.ModeNamedPipe != 0; !t.pipe && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is neither a file nor a directory nor a pipe: it can't be followed", PathText(path))
+	}
 	if t.now, err = openTail(path, t.pipe); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,10 @@ const (
 	maxKernelTags = 2
 )
 
+// MinSnapLen is how many bytes of a frame are the least that tells of RoCE: the headers
+// of Ethernet, IPv4 and UDP, and the BTH. All else has more before the BTH.
+const MinSnapLen = ethernetLen + ipv4Len + udpLen + bthLen
+
 // KernelFilter is a filter for the kernel (classic BPF, for Ethernet frames) that
 // keeps what may be RoCE or speak of it, or of flow control: RoCE on UDP port
 // 4791 and the ports of cfg, RoCEv1, MAC control, ICMP, and all tunnels and tags

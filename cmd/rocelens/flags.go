@@ -147,22 +147,50 @@ func (b *byteSize) String() string {
 }
 
 func (b *byteSize) Set(s string) error {
-	digits, shift := s, 0
-	if i := strings.IndexAny(strings.ToUpper(s), "KMGT"); i > 0 && i == len(s)-1 {
-		digits, shift = s[:i], 10*(1+strings.IndexByte("KMGT", strings.ToUpper(s)[i]))
+	n, err := parseSize(s)
+	if err != nil {
+		return err
 	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 || n > math.MaxInt64>>shift {
-		return fmt.Errorf("%q is not a size: use bytes, or a number with K, M, G or T, as in 512M", s)
-	}
-	if n <<= shift; n < minMaxMemory {
+	if n < minMaxMemory {
 		return fmt.Errorf("%s is too little: use at least %dM", s, minMaxMemory>>20)
 	}
 	*b = byteSize(n)
 	return nil
 }
 
+// parseSize reads a size in bytes.
+func parseSize(s string) (int64, error) {
+	digits, shift := s, 0
+	if i := strings.IndexAny(strings.ToUpper(s), "KMGT"); i > 0 && i == len(s)-1 {
+		digits, shift = s[:i], 10*(1+strings.IndexByte("KMGT", strings.ToUpper(s)[i]))
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64>>shift {
+		return 0, fmt.Errorf("%q is not a size: use bytes, or a number with K, M, G or T, as in 512M", s)
+	}
+	return n << shift, nil
+}
+
 func (*byteSize) Type() string { return "SIZE" }
+
+// ringSize is a flag of the size of the ring of an interface.
+type ringSize byteSize
+
+func (r *ringSize) String() string { return (*byteSize)(r).String() }
+
+func (r *ringSize) Set(s string) error {
+	n, err := parseSize(s)
+	if err != nil {
+		return err
+	}
+	if n < capture.MinBuffer || n > capture.MaxBuffer {
+		return fmt.Errorf("%s is no size of a ring: use %dM to %dG, as in 256M", s, capture.MinBuffer>>20, capture.MaxBuffer>>30)
+	}
+	*r = ringSize(n)
+	return nil
+}
+
+func (*ringSize) Type() string { return "SIZE" }
 
 // addMaxMemory adds --max-memory.
 func addMaxMemory(f *pflag.FlagSet, b *byteSize) {
@@ -281,6 +309,19 @@ func (l *linkSpeeds) unknown(inputs []capture.Input) []string {
 		}
 	}
 	return names
+}
+
+// check refuses a speed of what is not captured: interfaces are the names of those
+// that are, each an input of its own.
+func (l *linkSpeeds) check(interfaces []string) error {
+	inputs := make([]capture.Input, len(interfaces))
+	for i, name := range interfaces {
+		inputs[i].Interfaces = []capture.Interface{{Name: name}}
+	}
+	if wrong := l.unknown(inputs); len(wrong) > 0 {
+		return fmt.Errorf("--link-speed %s=...: %s is not captured on", capture.PathText(wrong[0]), capture.PathText(wrong[0]))
+	}
+	return nil
 }
 
 // stormShare is a flag of the share of time that makes a storm: 0.9 or 90%.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -30,7 +31,7 @@ type monitorOptions struct {
 
 	cfg       monitor.Config
 	rocePorts []uint16
-	buffer    byteSize
+	buffer    ringSize
 	maxMemory byteSize
 	noPromisc bool
 	interval  time.Duration
@@ -108,7 +109,7 @@ func (o *monitorOptions) addFlags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.cfg.Live.Interfaces, "interface", "i", nil, "capture on `INTERFACE` (may be repeated)")
 	f.StringArrayVarP(&o.cfg.Follow.Paths, "read", "r", nil, "follow `FILE|DIR` that another program writes (may be repeated)")
 	f.BoolVar(&o.noPromisc, "no-promiscuous", false, "capture only what is sent to this host")
-	o.buffer = byteSize(o.cfg.Live.BufferBytes)
+	o.buffer = ringSize(o.cfg.Live.BufferBytes)
 	f.Var(&o.buffer, "buffer", "`SIZE` of the ring of each interface, as in 256M: it holds what comes while the processors are busy")
 	f.Uint32Var(&o.cfg.SnapLen, "snaplen", 0, "keep `BYTES` of each frame (default: all): ICRCs of what is cut are not checked")
 	f.BoolVar(&o.cfg.Live.Hardware, "hardware-time", false, "take time stamps of the NIC where it has them, which needs CAP_NET_ADMIN")
@@ -118,7 +119,7 @@ func (o *monitorOptions) addFlags(f *pflag.FlagSet) {
 
 	f.StringVar(&o.store, "store", "", "write what flows do to the store `DSN`, as in embedded:DIR or clickhouse://USER@HOST/rocelens (docs/store.md), or to \"none\" (default: embedded, if there is a ClickHouse to start)")
 	f.StringVar(&o.cfg.Store.Probe, "probe", "", "`NAME` of this probe in the store (default: the host's)")
-	f.StringVar(&o.cfg.Store.Spool.Path, "spool", "", "keep rows in `FILE` while the store is away (default: monitor.spool in the user's cache, or in the store's directory)")
+	f.StringVar(&o.cfg.Store.Spool.Path, "spool", "", "keep rows in `FILE` while the store is away (default: monitor.spool where the embedded store is, or would be)")
 	o.spoolSize = byteSize(o.cfg.Store.Spool.MaxBytes)
 	f.Var(&o.spoolSize, "spool-size", "let that file have `SIZE`, as in 4G: beyond it rows are lost, and counted")
 
@@ -136,10 +137,22 @@ func (o *monitorOptions) addFlags(f *pflag.FlagSet) {
 }
 
 func (o *monitorOptions) run(ctx context.Context) error {
+	gone := monitor.RightsGone() // before the sockets are taken
+	err := o.watch(ctx)
+	if gone && os.Geteuid() == 0 && errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w: monitor has given up the rights of root by now, so it can do only what any user called root may (docs/monitor.md)", err)
+	}
+	return err
+}
+
+func (o *monitorOptions) watch(ctx context.Context) error {
 	if err := o.configure(); err != nil {
 		return err
 	}
 	if err := o.chooseStore(ctx); err != nil {
+		return err
+	}
+	if err := o.look(); err != nil {
 		return err
 	}
 	if o.check {
@@ -149,7 +162,10 @@ func (o *monitorOptions) run(ctx context.Context) error {
 		return nil // stopped while it looked for a ClickHouse
 	}
 	if len(o.process) > 0 && len(o.cfg.Follow.Paths) == 0 {
-		if err := monitor.GiveUpRights(&o.cfg.Live, o.process); err != nil {
+		switch err := monitor.GiveUpRights(ctx, &o.cfg.Live, o.process); {
+		case errors.Is(err, context.Canceled):
+			return nil
+		case err != nil:
 			return err
 		}
 	}
@@ -182,6 +198,10 @@ func (o *monitorOptions) tell(url string) error {
 	if len(o.cfg.Follow.Paths) > 0 {
 		what = "following " + strings.Join(o.cfg.Follow.Paths, ", ")
 	}
-	_, err := fmt.Fprintf(o.out, "%s\nmetrics are at %s\n%s\n", what, url, o.storeTold())
+	lines := []string{what, "metrics are at " + url, o.storeTold()}
+	if o.cfg.Record.Dir != "" {
+		lines = append(lines, o.record.told(&o.cfg.Record))
+	}
+	_, err := fmt.Fprintln(o.out, strings.Join(lines, "\n"))
 	return err
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -45,6 +45,9 @@ func (o *monitorOptions) configure() (err error) {
 	case o.interval < monitor.MinInterval:
 		return fmt.Errorf("--interval %v: use %v or more", o.interval, monitor.MinInterval)
 	}
+	if err := o.needless(); err != nil {
+		return err
+	}
 	c.Version = toolVersion()
 	c.Pipeline.Track.Intervals.Length = int64(o.interval)
 	c.Live.Promiscuous = !o.noPromisc
@@ -53,6 +56,16 @@ func (o *monitorOptions) configure() (err error) {
 	c.Pipeline.Track.MaxMemory = int64(o.maxMemory)
 	c.Pipeline.Track.AckTimeout = int64(o.timeout)
 	o.pause.set(&c.Pipeline)
+	if live {
+		if err := o.pause.speeds.check(c.Live.Interfaces); err != nil {
+			return err
+		}
+	}
+	for i, path := range c.Follow.Paths {
+		if path == stdinPath {
+			c.Follow.Paths[i] = stdinFile
+		}
+	}
 	o.record.set(&c.Record)
 	if err := o.setStore(); err != nil {
 		return err
@@ -60,13 +73,53 @@ func (o *monitorOptions) configure() (err error) {
 	return c.Check()
 }
 
-// tellPlan is for --check.
-func (o *monitorOptions) tellPlan() error {
-	for _, name := range o.cfg.Live.Interfaces {
-		if _, err := net.InterfaceByName(name); err != nil {
-			return fmt.Errorf("interface %s: there is none of that name", name)
+// stdinFile is standard input as a file that is followed, or a pipe.
+const stdinFile = "/dev/stdin"
+
+// ofLive and ofRecord are flags that say nothing of files, and without --record.
+var (
+	ofLive   = []string{"no-promiscuous", "buffer", "snaplen", "hardware-time"}
+	ofRecord = []string{"record-level", "record-disk", "record-memory", "record-span", "record-snaplen"}
+)
+
+// needless refuses flags that would do nothing.
+func (o *monitorOptions) needless() error {
+	if len(o.cfg.Follow.Paths) > 0 {
+		if name := o.said(ofLive); name != "" {
+			return fmt.Errorf("--%s is of no use with files, which were captured by others", name)
 		}
 	}
+	if o.cfg.Record.Dir == "" {
+		if name := o.said(ofRecord); name != "" {
+			return fmt.Errorf("--%s is of no use without --record DIR, where frames go", name)
+		}
+	}
+	return nil
+}
+
+// said is the first of some flags that is not as it is by itself, "" where all are.
+func (o *monitorOptions) said(names []string) string {
+	for _, name := range names {
+		if f := o.flags.Lookup(name); f.Changed && f.Value.String() != f.DefValue {
+			return name
+		}
+	}
+	return ""
+}
+
+// look says what is wrong with what is there at the moment.
+func (o *monitorOptions) look() error {
+	if err := o.cfg.Look(); err != nil || o.cfg.Store.DSN == nil || o.spoolDir != "" {
+		return err
+	}
+	if _, err := os.Stat(filepath.Dir(o.cfg.Store.Spool.Path)); err != nil {
+		return fmt.Errorf("the directory of the spool: %w", err)
+	}
+	return nil
+}
+
+// tellPlan is for --check.
+func (o *monitorOptions) tellPlan() error {
 	from := "the configuration"
 	if o.config != "" {
 		from = o.config

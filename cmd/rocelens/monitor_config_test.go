@@ -160,7 +160,7 @@ func TestMonitorReload(t *testing.T) {
 	if err := o.configure(); err != nil {
 		t.Fatal(err)
 	}
-	write("interface: eth2\nlog-format: json\ninterval: 3s\nroce-port: [5000, 5001]\nlink-speed: 40G\n")
+	write("interface: eth0\nlog-format: json\ninterval: 3s\nroce-port: [5000, 5001]\nlink-speed: 40G\n")
 	n, err := o.anew()
 	if err != nil {
 		t.Fatal(err)
@@ -214,12 +214,30 @@ func TestMonitorRefuses(t *testing.T) {
 		{[]string{"-i", "eth0", "--store", "none", "--web-config", filepath.Join(dir, "no")}, "web configuration " + dir},
 		{[]string{"-i", "eth0", "--store", "none", "--check", "-i", "eth0"}, "interface eth0 is named twice"},
 		{[]string{"-i", "nosuch0", "--store", "none", "--check"}, "interface nosuch0: there is none of that name"},
+		{[]string{"-i", "eth0", "--store", "none", "--web-config", file("tls_server_config: [1]\nuser: secret\n")}, "cannot unmarshal !!seq into web.TLSConfig line 2: field user not found"},
+		{[]string{"-i", "eth0", "--store", "none", "--snaplen", "5"}, "a snaplen of 5 bytes: no header of RoCE fits in, use 54 or more"},
+		{[]string{"-i", "eth0", "--store", "none", "--link-speed", "eth1=10G"}, "--link-speed eth1=...: eth1 is not captured on"},
+		{[]string{"-i", "eth0", "--store", "none", "--record-level", "critical"}, "--record-level is of no use without --record DIR"},
+		{[]string{"--config", file("interface: eth0\nstore: none\nrecord-disk: 2G\n")}, "--record-disk is of no use without --record DIR"},
+		{[]string{"-i", "eth0", "--store", "none", "--record", file("")}, ".yml is a file"},
+		{[]string{"-i", "eth0", "--store", "none", "--record", dir, "--record-span", "-1s"}, "recordings of the last -1s: use a time that is positive"},
+		{[]string{"-i", "eth0", "--store", "none", "--record", dir, "--record-snaplen", "20"}, "recordings with a snaplen of 20 bytes: no header of RoCE fits in"},
+		{[]string{"-i", "eth0", "--store", "none", "--buffer", "4G"}, "4G is no size of a ring: use 4M to 2G, as in 256M"},
+		{[]string{"-i", "eth0", "--store", "none", "--buffer", "1M"}, "1M is no size of a ring: use 4M to 2G, as in 256M"},
+		{[]string{"-r", filepath.Join(dir, "none"), "--store", "none"}, "none: no such file or directory"},
+		{[]string{"-r", file("no capture"), "--store", "none"}, "not a pcap, pcapng or ERF capture"},
+		{[]string{"-r", os.DevNull, "--store", "none"}, "is neither a file nor a directory nor a pipe"},
+		{[]string{"-r", dir, "--store", "none", "--snaplen", "128"}, "--snaplen is of no use with files"},
+		{[]string{"-r", dir, "--store", "http://u@h/d", "--spool", filepath.Join(dir, "none", "s")}, "the directory of the spool: "},
+		{[]string{"-r", dir, "--store", "http://u@h/d", "--spool", file("no spool")}, ".yml is no spool: name another file"},
 		{[]string{"eth0"}, "name interfaces with -i, as in -i eth0"},
 	} {
-		var out, errOut bytes.Buffer
-		code := run(context.Background(), append([]string{"monitor"}, tc.args...), nil, &out, &errOut)
-		if said := errOut.String(); code != exitFailed || !strings.Contains(said, tc.want) || strings.Count(said, "\n") != 1 || strings.Contains(said+out.String(), "secret") {
-			t.Errorf("%v: exit code %d, %s%s", tc.args, code, out.String(), said)
+		for _, check := range []string{"--check=false", "--check"} {
+			var out, errOut bytes.Buffer
+			code := run(context.Background(), append([]string{"monitor", check}, tc.args...), nil, &out, &errOut)
+			if said := errOut.String(); code != exitFailed || !strings.Contains(said, tc.want) || strings.Count(said, "\n") != 1 || strings.Contains(said+out.String(), "secret") {
+				t.Errorf("%v %s: exit code %d, %s%s", tc.args, check, code, out.String(), said)
+			}
 		}
 	}
 }

@@ -321,6 +321,47 @@ func TestMonitorFails(t *testing.T) {
 	}
 }
 
+// TestMonitorOutOfReach: what root may read no more, once its rights are given up, is
+// told with the reason.
+func TestMonitorOutOfReach(t *testing.T) {
+	livetest.Network(t)
+	file := filepath.Join(t.TempDir(), "rocelens.yml")
+	if err := os.WriteFile(file, []byte("interface: lo\nlisten: 127.0.0.1:0\nstore: none\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(file, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/proc/self/exe", "monitor", "--config", file)
+	cmd.Args[0] = "rocelens"
+	out, _ := cmd.CombinedOutput()
+	want := "rocelens: the configuration: open " + file + ": permission denied: monitor has given up the rights of root by now, so it can do only what any user called root may (docs/monitor.md)\n"
+	if cmd.ProcessState.ExitCode() != exitFailed || string(out) != want {
+		t.Errorf("%v, %s", cmd.ProcessState, out)
+	}
+}
+
+// TestMonitorStops: whoever tells it to stop stops it, however early: while it gives up
+// its rights too. Before it listens for signals they end it.
+func TestMonitorStops(t *testing.T) {
+	livetest.Network(t)
+	path := program(t)
+	for after := time.Millisecond; after < 100*time.Millisecond; after += 1 + after/8 {
+		cmd := exec.Command(path, "monitor", "-i", "lo", "--listen", "127.0.0.1:0", "--store", "none")
+		p := startMonitor(t, cmd)
+		time.Sleep(after)
+		if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		late := time.AfterFunc(30*time.Second, func() { _ = p.Process.Kill() })
+		_ = p.Wait()
+		status := p.ProcessState.Sys().(syscall.WaitStatus)
+		if !late.Stop() || status.ExitStatus() != exitDone && (!status.Signaled() || status.Signal() != syscall.SIGTERM) {
+			t.Errorf("after %v: %v: %s", after, p.ProcessState, p.said)
+		}
+	}
+}
+
 // TestMonitorPassword: a store that does not take the password ends the start, in
 // one sentence without the password.
 func TestMonitorPassword(t *testing.T) {
@@ -338,6 +379,26 @@ func TestMonitorPassword(t *testing.T) {
 	}
 }
 
+// piped is a pipe for a process to read from.
+func piped(t *testing.T) (r, w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close(); _ = w.Close() })
+	return r, w
+}
+
+// runProgram runs rocelens as a process, and returns its exit code.
+func runProgram(t *testing.T, args []string, stdin *os.File, out *bytes.Buffer) int {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Args[0], cmd.Stdin, cmd.Stdout, cmd.Stderr = "rocelens", stdin, out, out
+	_ = cmd.Run()
+	return cmd.ProcessState.ExitCode()
+}
+
 // TestMonitorCheck: --check says what would be done, and does nothing of it.
 func TestMonitorCheck(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
@@ -347,15 +408,26 @@ func TestMonitorCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errOut bytes.Buffer
-	code := run(context.Background(), []string{"monitor", "--config", file, "--spool", state + "/s", "--check"}, nil, &out, &errOut)
+	code := run(context.Background(), []string{"monitor", "--config", file, "--spool", filepath.Dir(state) + "/s", "--check"}, nil, &out, &errOut)
 	want := file + " is right; this would be done:\ncapturing on lo\nmetrics are at http://127.0.0.1:9797/metrics\n" +
-		"what flows do, sessions and events go to clickhouse://probe@ch1:9000,ch2:9000/fabric?cluster=rails as of probe leaf-1, by way of " + state + "/s; docs/store.md says how to ask\n"
+		"what flows do, sessions and events go to clickhouse://probe@ch1:9000,ch2:9000/fabric?cluster=rails as of probe leaf-1, by way of " + filepath.Dir(state) + "/s; docs/store.md says how to ask\n"
 	if code != exitDone || out.String() != want || errOut.Len() > 0 {
 		t.Errorf("exit code %d, %s%s", code, out.String(), errOut.String())
 	}
 	out.Reset()
 	if code := run(context.Background(), []string{"monitor", "-i", "lo", "--check"}, nil, &out, &errOut); code != exitDone || !strings.HasPrefix(out.String(), "the configuration is right; this would be done:\ncapturing on lo\n") {
 		t.Errorf("exit code %d, %s%s", code, out.String(), errOut.String())
+	}
+	out.Reset()
+	out.Reset()
+	evidence := filepath.Join(state, "evidence")
+	want = "the configuration is right; this would be done:\nfollowing /dev/stdin\nmetrics are at http://127.0.0.1:9797/metrics\n" +
+		"what flows do, sessions and events go to http://u@h:8123/d as of probe p, by way of " + state + "/monitor.spool; docs/store.md says how to ask\n" +
+		"frames of critical findings go to " + evidence + ", 1G at most; those of the last 30s are kept in memory, 64M at most\n"
+	args := []string{"monitor", "-r", "-", "--store", "http://u@h/d", "--probe", "p", "--record", evidence, "--record-level", "critical", "--record-span", "30s", "--record-memory", "64M", "--check"}
+	pipe, _ := piped(t)
+	if code := runProgram(t, args, pipe, &out); code != exitDone || out.String() != want {
+		t.Errorf("exit code %d, %s", code, out.String())
 	}
 	out.Reset()
 	example := filepath.Join(capturetest.Root(t), "deploy", "rocelens.yml")

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/pflag"
 
 	"github.com/rocelens/rocelens/cmd/rocelens/monitor"
@@ -21,6 +23,18 @@ func addRecord(f *pflag.FlagSet, r *recordFlags, c *monitor.RecordConfig) {
 	f.Var(&r.memory, "record-memory", "keep frames for them in memory of `SIZE`, beside --max-memory")
 	f.DurationVar(&c.Span, "record-span", c.Span, "keep frames for `DUR`, as in 30s, if they fit")
 	f.IntVar(&c.SnapLen, "record-snaplen", c.SnapLen, "keep `BYTES` of each frame, 0 for all")
+}
+
+// told says what is recorded.
+func (r *recordFlags) told(c *monitor.RecordConfig) string {
+	which := "findings of severity " + r.level.String() + " or above"
+	switch c.Level {
+	case record.Info:
+		which = "all findings"
+	case record.Critical:
+		which = "critical findings"
+	}
+	return fmt.Sprintf("frames of %s go to %s, %s at most; those of the last %v are kept in memory, %s at most", which, c.Dir, r.disk.String(), c.Span, r.memory.String())
 }
 
 func (r *recordFlags) set(c *monitor.RecordConfig) {

@@ -75,10 +75,8 @@ func stateDir(env func(string) string) (string, error) {
 
 // setNone goes on without a store, unless something was said of it.
 func (o *monitorOptions) setNone(why string) error {
-	for _, name := range ofStore {
-		if f := o.flags.Lookup(name); f.Changed && f.Value.String() != f.DefValue {
-			return fmt.Errorf("--%s is of no use without a store, and there is none: %s", name, why)
-		}
+	if name := o.said(ofStore); name != "" {
+		return fmt.Errorf("--%s is of no use without a store, and there is none: %s", name, why)
 	}
 	o.noStore = why
 	return nil
@@ -98,11 +96,9 @@ func (o *monitorOptions) setSpool() (err error) {
 	}
 	dir := c.DSN.Dir
 	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return fmt.Errorf("there is no directory for the spool: use --spool: %w", err)
+		if dir, err = stateDir(os.Getenv); err != nil {
+			return fmt.Errorf("the spool: %w; or use --spool", err)
 		}
-		dir = filepath.Join(cache, "rocelens")
 	}
 	o.spoolDir = dir
 	c.Spool.Path = filepath.Join(dir, "monitor.spool")

@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math"
+	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -54,6 +56,28 @@ type Config struct {
 // DefaultConfig keeps headers, and writes to no directory.
 func DefaultConfig() Config {
 	return Config{Bytes: DefaultBytes, Span: DefaultSpan, SnapLen: DefaultSnapLen, Disk: DefaultDisk, Around: DefaultAround, Log: slog.New(slog.DiscardHandler)}
+}
+
+// Check says what is wrong with the configuration, as far as that can be said without
+// making anything.
+func (c *Config) Check() error {
+	switch {
+	case c.SnapLen != 0 && c.SnapLen < decode.MinSnapLen:
+		return fmt.Errorf("recordings with a snaplen of %d bytes: no header of RoCE fits in, use %d or more, or 0 for all", c.SnapLen, decode.MinSnapLen)
+	case c.Span <= 0:
+		return fmt.Errorf("recordings of the last %v: use a time that is positive, as in 30s", c.Span)
+	}
+	info, err := os.Stat(c.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // it is made
+		return nil
+	case err == nil && !info.IsDir():
+		err = fmt.Errorf("%s is a file", c.Dir)
+	}
+	if err != nil {
+		return fmt.Errorf("the directory of recordings: %w", err)
+	}
+	return nil
 }
 
 // Evidence is what was found, and what frames tell of it.
@@ -105,6 +129,9 @@ var ErrBusy = errors.New("too many recordings wait to be written")
 
 // Open makes a Recorder, and the directory.
 func Open(cfg Config) (*Recorder, error) {
+	if err := cfg.Check(); err != nil {
+		return nil, err
+	}
 	d, err := openDisk(cfg.Dir, cfg.Disk)
 	if err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ const rest = `
 | ` + "`rocelens_store_failed_inserts_total`" + ` | ` + "`table`" + ` | Inserts that failed and were tried again |
 | ` + "`rocelens_spool_rows`" + ` | | Rows that wait on disk for the store |
 | ` + "`rocelens_spool_bytes`" + ` | | Bytes that they take |
-| ` + "`rocelens_spool_max_bytes`" + ` | | Bytes that they may take |
+| ` + "`rocelens_spool_max_bytes`" + ` | | Bytes that they may take: three quarters of ` + "`--spool-size`" + `, as taking rows out needs room as well |
 | ` + "`rocelens_build_info`" + ` | ` + "`version`, `goversion`" + ` | 1 |
 
 A frame of flow control counts once for each priority that it stops. The metrics of Go programs and of processes

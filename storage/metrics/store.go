@@ -24,7 +24,7 @@ var (
 	storeFailures = prometheus.NewDesc("rocelens_store_failed_inserts_total", "Inserts that failed and were tried again, by table.", []string{"table"}, nil)
 	spoolRows     = prometheus.NewDesc("rocelens_spool_rows", "Rows that wait on disk for the store.", nil, nil)
 	spoolBytes    = prometheus.NewDesc("rocelens_spool_bytes", "Bytes that they take.", nil, nil)
-	spoolMax      = prometheus.NewDesc("rocelens_spool_max_bytes", "Bytes that they may take.", nil, nil)
+	spoolMax      = prometheus.NewDesc("rocelens_spool_max_bytes", "Bytes that they may take: three quarters of the spool's file, as taking rows out needs room as well.", nil, nil)
 )
 
 // Describe is of prometheus.Collector.

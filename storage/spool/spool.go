@@ -102,14 +102,20 @@ func (b *Batch) sum() uint32 {
 	return crc32.Update(s, castagnoli, fmt.Appendf(nil, "%q %q %d", b.Table, b.Token, b.Rows))
 }
 
+// Check says what is wrong with a configuration, as far as that can be said without
+// opening the spool.
+func (c *Config) Check() error {
+	if c.MaxBytes < minBytes {
+		return fmt.Errorf("a spool of %d bytes is too small: at least %d", c.MaxBytes, minBytes)
+	}
+	return mayBeSpool(c.Path)
+}
+
 // Open opens a spool, and makes one where there is none. A file that is damaged
 // is renamed and a new one begun: what it held is for a person to look at, and a
 // warning says so.
 func Open(cfg Config, log *slog.Logger) (*Spool, error) {
-	if cfg.MaxBytes < minBytes {
-		return nil, fmt.Errorf("a spool of %d bytes is too small: at least %d", cfg.MaxBytes, minBytes)
-	}
-	if err := mayBeSpool(cfg.Path); err != nil {
+	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
 	s, err := open(cfg)
@@ -425,7 +431,7 @@ type Size struct {
 	Batches int
 	Rows    uint64
 	Bytes   int64 // of the file's pages
-	Max     int64 // how many bytes it takes
+	Max     int64 // how many bytes it takes: three quarters of Config.MaxBytes
 }
 
 // Size returns what the spool holds.

@@ -74,6 +74,11 @@ func (c *Config) Check() error {
 	if _, err := hasTLS(c.WebConfig); err != nil {
 		return err
 	}
+	if c.Record.Dir != "" {
+		if err := c.Record.Check(); err != nil {
+			return err
+		}
+	}
 	_, port, err := net.SplitHostPort(c.Listen)
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
@@ -82,6 +87,18 @@ func (c *Config) Check() error {
 		return fmt.Errorf("listening for Prometheus: %w", err)
 	}
 	return nil
+}
+
+// Look says what Start would find wrong with what there is at the moment: interfaces,
+// files and the spool. It makes nothing, and opens nothing but to read it.
+func (c *Config) Look() error {
+	if err := look(c); err != nil {
+		return err
+	}
+	if c.Store.DSN == nil {
+		return nil
+	}
+	return c.Store.Spool.Check()
 }
 
 // URL is where the metrics are, on an address.

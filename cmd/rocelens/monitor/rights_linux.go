@@ -1,12 +1,15 @@
 package monitor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -22,7 +25,8 @@ const socketsEnv = "ROCELENS_SOCKETS"
 // threads that it did not start itself, as with the linker's libc (see
 // docs/adr/0015). So it opens the sockets, and has the program, with args, begin
 // anew with them and without capabilities; there it finds the sockets, and returns.
-func GiveUpRights(cfg *capture.LiveConfig, args []string) error {
+// Where it is told to stop before, it returns context.Canceled.
+func GiveUpRights(ctx context.Context, cfg *capture.LiveConfig, args []string) error {
 	if list, ok := os.LookupEnv(socketsEnv); ok {
 		if err := os.Unsetenv(socketsEnv); err != nil {
 			return err
@@ -33,10 +37,18 @@ func GiveUpRights(cfg *capture.LiveConfig, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := beginAnew(fds, args); err != nil {
-		return fmt.Errorf("giving up rights: %w", err)
+	err = beginAnew(ctx, fds, args)
+	if errors.Is(err, context.Canceled) {
+		return err
 	}
-	return nil
+	return fmt.Errorf("giving up rights: %w", err)
+}
+
+// RightsGone says whether the program is the one that began anew, as long as its
+// sockets were not taken.
+func RightsGone() bool {
+	_, gone := os.LookupEnv(socketsEnv)
+	return gone
 }
 
 // takeOver takes the sockets, and sees to it that no right is left.
@@ -63,8 +75,8 @@ func takeOver(cfg *capture.LiveConfig, list []string) error {
 	return nil
 }
 
-// beginAnew returns only where it fails.
-func beginAnew(fds []int, args []string) error {
+// beginAnew returns only where it fails, or is told to stop.
+func beginAnew(ctx context.Context, fds []int, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -88,5 +100,31 @@ func beginAnew(fds []int, args []string) error {
 	if err := unix.Capset(&header, &none[0]); err != nil {
 		return err
 	}
+	if err := endBySignal(ctx); err != nil {
+		return err
+	}
 	return unix.Exec(self, args, append(os.Environ(), socketsEnv+"="+strings.Join(list, " ")))
+}
+
+// endBySignal returns context.Canceled if a signal to stop has come. If not, the
+// next one ends the program by itself: one that is taken while the program begins
+// anew is lost, and it would run on.
+func endBySignal(ctx context.Context) error {
+	came := make(chan os.Signal, 1)
+	signal.Notify(came, os.Interrupt, unix.SIGTERM)
+	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM} {
+		// signal.Reset would leave out what came and is on its way to the channel.
+		var byDefault [4]uintptr // the kernel's struct sigaction: SIG_DFL, no flags, nothing blocked
+		const setBytes = 8
+		if _, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&byDefault)), 0, setBytes, 0, 0); errno != 0 {
+			return fmt.Errorf("signals: %w", errno)
+		}
+	}
+	signal.Stop(came) // and wait for what is on its way
+	select {
+	case <-came:
+		return context.Canceled
+	default:
+		return ctx.Err()
+	}
 }

@@ -2,7 +2,14 @@
 
 package monitor
 
-import "github.com/rocelens/rocelens/capture"
+import (
+	"context"
+
+	"github.com/rocelens/rocelens/capture"
+)
 
 // GiveUpRights does nothing: nothing can be captured here.
-func GiveUpRights(*capture.LiveConfig, []string) error { return nil }
+func GiveUpRights(context.Context, *capture.LiveConfig, []string) error { return nil }
+
+// RightsGone says that none were given up.
+func RightsGone() bool { return false }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -90,10 +91,16 @@ func hasTLS(path string) (bool, error) {
 		}
 	}
 	if err != nil {
-		return false, fmt.Errorf("web configuration %s: %w", path, err)
+		return false, fmt.Errorf("web configuration %s: %w", path, sentence{err})
 	}
 	return c.TLS != nil, nil
 }
+
+// sentence is an error of another package whose text has lines.
+type sentence struct{ error }
+
+func (s sentence) Error() string { return strings.Join(strings.Fields(s.error.Error()), " ") }
+func (s sentence) Unwrap() error { return s.error }
 
 func (s *server) serve() {
 	go func() {

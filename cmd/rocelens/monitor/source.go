@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"fmt"
+	"net"
 
 	"golang.org/x/net/bpf"
 
@@ -33,8 +34,24 @@ func checkSource(cfg *Config) error {
 	if err := cfg.Live.Check(); err != nil {
 		return err
 	}
+	if cfg.SnapLen != 0 && cfg.SnapLen < decode.MinSnapLen {
+		return fmt.Errorf("a snaplen of %d bytes: no header of RoCE fits in, use %d or more, or 0 for all", cfg.SnapLen, decode.MinSnapLen)
+	}
 	_, err := kernelFilter(cfg)
 	return err
+}
+
+// look says what is wrong with what is to be opened, as it is at the moment.
+func look(cfg *Config) error {
+	if len(cfg.Follow.Paths) > 0 {
+		return cfg.Follow.Look()
+	}
+	for _, name := range cfg.Live.Interfaces {
+		if _, err := net.InterfaceByName(name); err != nil {
+			return fmt.Errorf("interface %s: there is none of that name", capture.PathText(name))
+		}
+	}
+	return nil
 }
 
 func kernelFilter(cfg *Config) ([]bpf.RawInstruction, error) {
