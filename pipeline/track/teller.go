@@ -3,6 +3,7 @@ package track
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"github.com/rocelens/rocelens/pipeline/record"
 )
@@ -59,9 +60,10 @@ type teller struct {
 	ways   map[way]int       // how many flows go there
 	closed bool
 
-	session record.Session
-	batch   []record.Event
-	trouble map[*flow]bool // some flows of sessions with trouble
+	session  record.Session
+	batch    []record.Event
+	troubled []*flow        // some flows of sessions with trouble, each once, in the order in which they had it
+	waits    map[*flow]bool // those
 }
 
 // toldAs is what was told of the session that a flow began.
@@ -103,7 +105,7 @@ func newTeller(cfg *Tell) *teller {
 	x.Pace, x.Idle, x.Late = cmp.Or(x.Pace, DefaultPace), cmp.Or(x.Idle, DefaultIdle), cmp.Or(x.Late, DefaultLate)
 	x.step = max(1, min(x.Pace/stepsAPace, x.Late/stepsALate))
 	x.ended[0], x.ways = make(map[string]int), make(map[way]int)
-	x.trouble = make(map[*flow]bool)
+	x.waits = make(map[*flow]bool)
 	return x
 }
 
@@ -367,21 +369,19 @@ const maxTrouble = 128
 // tellTrouble tells the sessions of which such events were told.
 func (t *Tracker) tellTrouble() {
 	x := t.teller
-	if len(x.trouble) == 0 {
+	if len(x.troubled) == 0 {
 		return
 	}
 	n := 0
 	done := make(map[*flow]bool)
-	for f := range x.trouble {
-		if n == maxTrouble {
-			return
-		}
-		delete(x.trouble, f)
+	for n < len(x.troubled) && len(done) < maxTrouble {
+		f := x.troubled[n]
+		n++
+		delete(x.waits, f)
 		if f = f.life.began; f.slot < 0 || done[f] { // it was told as a whole, or under another flow's name
 			continue
 		}
 		done[f] = true
-		n++
 		u := t.update(f, record.SessionGoesOn)
 		u.AToB.Marks = f.marksNow()
 		if f.peer != nil {
@@ -389,6 +389,7 @@ func (t *Tracker) tellTrouble() {
 		}
 		x.Trouble(u)
 	}
+	x.troubled = slices.Delete(x.troubled, 0, n)
 }
 
 // ends notes that f's life is over, but for what may still be under way. Its

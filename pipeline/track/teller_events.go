@@ -68,8 +68,9 @@ func (t *Tracker) tellEvent(e event) {
 	if d, ok := e.detail.(*record.Disconnect); ok {
 		e.detail = new(*d)
 	}
-	if l := e.life(); x.Trouble != nil && l != nil && troubles(e.detail) {
-		x.trouble[l.began] = true
+	if l := e.life(); x.Trouble != nil && l != nil && troubles(e.detail) && !x.waits[l.began] {
+		x.waits[l.began] = true
+		x.troubled = append(x.troubled, l.began)
 	}
 	e.stream, e.conn = nil, nil
 	if x.Events == nil {

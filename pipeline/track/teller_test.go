@@ -445,3 +445,46 @@ func TestTellForEver(t *testing.T) {
 		t.Errorf("%d bytes in use after 20,000 rounds, %d after six times as many, %d updates and events", few, many, told)
 	}
 }
+
+// TestTellTroubleInOrder: sessions with trouble are told in the order in which they had
+// it, however many there are.
+func TestTellTroubleInOrder(t *testing.T) {
+	const second, sessions = 1_000_000_000, 500
+	var told []uint32
+	tr := track.New(track.Config{MaxEvents: 1 << 20, Tell: track.Tell{Trouble: func(u *record.SessionUpdate) { told = append(told, u.B.QPN) }, Late: second}})
+	one := []*track.Packet{new(track.Packet)}
+	n, now := uint64(0), int64(0)
+	say := func(from, to uint64, qp, psn uint32, op decode.Opcode, syndrome decode.Syndrome) {
+		n++
+		now += 1000
+		*one[0] = track.Packet{
+			Time: now, Number: n, Kind: decode.AddrIPv4, Version: record.V2, Src: decode.Addr{Lo: from}, Dst: decode.Addr{Lo: to}, DestQP: qp,
+			PSN: psn, Opcode: op, Syndrome: syndrome, Payload: 64, WireLen: 130, ID: uint16(n), SrcPort: 50000,
+		}
+		one[0].Hash()
+		tr.Add(one)
+	}
+	const send, ack, sequence = 0x04, 0x11, 0x60
+	var want []uint32
+	for i := range uint32(sessions) {
+		qp := 0x1000 + i*7919%sessions
+		want = append(want, qp)
+		for psn := range uint32(20) { // who answers whom is certain
+			say(1, 2, qp, psn, send, 0)
+			say(2, 1, qp+0x10000, psn, ack, 0x1f)
+		}
+		say(1, 2, qp, 21, send, 0) // 20 was lost
+		say(2, 1, qp+0x10000, 20, ack, sequence)
+		for _, psn := range []uint32{20, 21} {
+			say(1, 2, qp, psn, send, 0)
+			say(2, 1, qp+0x10000, psn, ack, 0x1f)
+		}
+	}
+	for psn := range uint32(100) {
+		now += second
+		say(3, 4, 1, psn, send, 0)
+	}
+	if d := gocmp.Diff(want, told); d != "" {
+		t.Errorf("sessions (- with trouble, + told):\n%s", d)
+	}
+}
