@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,5 +65,8 @@ func TestFollowPipe(t *testing.T) {
 	step(seconds(5), "", Followed{Files: 3, Cut: 2})
 	ends()
 	step(seconds(6), "6", Followed{Files: 4, Cut: 2})
+	if n := strings.Count(said.String(), "somebody writes to the pipe again"); n != 3 {
+		t.Errorf("it says %d times that somebody writes again: %s", n, said.String())
+	}
 	ends() // and not before: the collector closes files that nobody uses any more
 }

@@ -288,13 +288,31 @@ func TestFollowTooSlow(t *testing.T) {
 	if got := names(some(t, src)); got != "61" || src.Inputs()[0].Followed.Away != "" {
 		t.Errorf("%q in the directory that is back, away %q", got, src.Inputs()[0].Followed.Away)
 	}
+	// One that has another name for a while is the same when it is back.
+	said.Reset()
+	if err := os.Rename(dir, dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	add(t, filepath.Join(dir+".away", "new.pcap"), seconds(62)[pcapHeader:])
+	some(t, src)
+	if err := os.Rename(dir+".away", dir); err != nil {
+		t.Fatal(err)
+	}
+	add(t, in("next.pcap"), seconds(71))
+	if got := names(some(t, src)); got != "71" || src.Inputs()[0].Followed.Away != "" {
+		t.Errorf("%q in the directory that has its name again, away %q", got, src.Inputs()[0].Followed.Away)
+	}
+	if text := said.String(); strings.Count(text, "the directory can't be read") != 1 || strings.Count(text, "the directory can be read again") != 1 {
+		t.Errorf("it says %s", text)
+	}
 }
 
 // TestFollowFile: a file that another one takes the place of, that goes, and that
 // is written anew.
 func TestFollowFile(t *testing.T) {
 	path := writeFile(t, "growing.pcap", seconds(1))
-	src := impatient(t, io.Discard, path)
+	var said bytes.Buffer
+	src := impatient(t, &said, path)
 	step := func(want string, files Followed) {
 		t.Helper()
 		if got := names(some(t, src)); got != want {
@@ -315,6 +333,9 @@ func TestFollowFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	step("5 6 7", Followed{Files: 3, Cut: 1})
+	if text := said.String(); strings.Count(text, "the file can't be read") != 1 || strings.Count(text, "the file is there again") != 1 {
+		t.Errorf("it says %s", text)
+	}
 	if n := src.Inputs()[0].Frames; n != 7 || len(src.Inputs()[0].Interfaces) != 1 {
 		t.Errorf("%d frames, %d interfaces", n, len(src.Inputs()[0].Interfaces))
 	}

@@ -70,8 +70,10 @@ func (s *series) look() {
 	}
 	err := s.scan()
 	switch {
-	case err == nil:
+	case err == nil && s.away != "":
+		s.log.Info("the directory can be read again")
 		s.away = ""
+	case err == nil:
 	case s.away == "":
 		s.log.Warn("the directory can't be read: reading goes on when it can", "error", err)
 		fallthrough

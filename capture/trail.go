@@ -117,7 +117,11 @@ func (t *trail) more() bool {
 		newer := t.newer() // before it is read: what was written before that is there
 		err := t.now.next(t.in.Frames, t.input)
 		if err == nil {
-			t.next, t.read, t.ended = 0, time.Now(), false
+			t.next, t.read = 0, time.Now()
+			if t.ended {
+				t.log.Info("somebody writes to the pipe again")
+				t.ended = false
+			}
 			t.behind = len(t.now.buf) == cap(t.now.buf) || len(t.now.batch.Frames) == BatchFrames
 			t.learn()
 			return true
@@ -186,7 +190,7 @@ func (t *trail) newer() bool {
 		t.gone(err)
 		return false
 	}
-	t.away = ""
+	t.back()
 	here, err := t.now.file.Stat()
 	return err == nil && !os.SameFile(here, there)
 }
@@ -212,7 +216,8 @@ func (t *trail) begin() bool {
 		return false
 	}
 	t.log.Debug("a file is begun", "file", path)
-	t.now, t.next, t.away, t.faces = now, 0, "", t.faces[:0]
+	t.back()
+	t.now, t.next, t.faces = now, 0, t.faces[:0]
 	t.files.Files++
 	return true
 }
@@ -226,6 +231,14 @@ func (t *trail) gone(err error) {
 	var in *fs.PathError
 	if errors.As(err, &in) {
 		t.away = in.Err.Error()
+	}
+}
+
+// back tells that the file is there, where it was told that it is not.
+func (t *trail) back() {
+	if t.away != "" {
+		t.log.Info("the file is there again")
+		t.away = ""
 	}
 }
 
