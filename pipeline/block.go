@@ -30,6 +30,7 @@ type block struct {
 	order    []uint16 // the items by shard, each shard's in their order
 	begin    [numShards + 1]uint16
 
+	decoded  Decoded      // what its packets were
 	mirrored []mirrorRun  // see mirrors.go
 	pauses   []pauseFrame // what PFC and PAUSE frames say
 }
@@ -125,10 +126,14 @@ func (w *decoding) decode(b *block, src capture.Source) error {
 	b.items, b.messages, b.points, b.shards = b.items[:0], b.messages[:0], b.points[:0], b.shards[:0]
 	b.mirrored, b.pauses = b.mirrored[:0], b.pauses[:0]
 	clear(w.at[:])
+	b.decoded = Decoded{}
+	before := w.counters.since(new(Decoded))
 	err := capture.Guard(src, func() error {
 		w.frames(b)
 		return nil
 	})
+	now := w.counters.since(&before)
+	b.decoded.add(&now)
 	b.deal()
 	return err
 }
@@ -176,6 +181,9 @@ func (w *decoding) take(b *block) {
 	w.counters.add(p)
 	it.same = sameHash(way, p)
 	it.icrc, it.status = p.ICRC, p.ICRCStatus
+	if it.DestQP <= track.LastManagement {
+		b.decoded.Management++
+	}
 	it.point = w.point(b)
 	if it.message = cm.Is(p); it.message {
 		b.messages = append(b.messages, message{uint16(n), *p})

@@ -47,6 +47,7 @@ type engine struct {
 	err     error     // why reading ended, nil at the end of the source
 	cut     error     // a file was cut while it was read
 	cutAt   uint64    // the block where
+	decoded Decoded   // what packets were
 }
 
 // blocksPerWorker is how many blocks there are for each worker: one that it is
@@ -145,6 +146,7 @@ func (e *engine) next(w *decoding) bool {
 	err = w.decode(b, e.src)
 	e.mu.Lock()
 	e.damaged(err, b)
+	e.decoded.add(&b.decoded)
 	b.state = blockOpen
 	if b.number%e.every == 0 || len(b.batch.Frames) == 0 || b.back {
 		b.state = blockDecoded
@@ -223,7 +225,9 @@ func (e *engine) shareOut() {
 		}
 	}
 	if e.cfg.Followed != nil {
-		var now Followed
+		e.mu.Lock()
+		now := Followed{Decoded: e.decoded}
+		e.mu.Unlock()
 		for _, t := range trackers {
 			now.Sessions += t.Sessions()
 			now.Evicted += t.Evicted

@@ -67,6 +67,29 @@ type Followed struct {
 	// Evicted are those that had to go for want of memory, and Refused the packets
 	// of flows that did not get in, see Result.
 	Evicted, Refused uint64
+	Decoded          Decoded
+}
+
+// Decoded is what packets were so far when they were decoded, whoever sent them, and
+// whether they are of a session, copies, or neither.
+type Decoded struct {
+	// RoCE packets whose ICRC is right, wrong, or can't be checked.
+	ICRCGood, ICRCBad, ICRCUnverifiable uint64
+	Management                          uint64 // RoCE packets to QP 0 and 1
+	Malformed                           uint64 // packets with headers that contradict one another
+}
+
+// since is what was counted between two states of counters, but for management.
+func (c *Counters) since(before *Decoded) Decoded {
+	return Decoded{ICRCGood: c.ICRC.Good - before.ICRCGood, ICRCBad: c.ICRC.Bad - before.ICRCBad, ICRCUnverifiable: c.ICRC.Unverifiable - before.ICRCUnverifiable, Malformed: c.Malformed - before.Malformed}
+}
+
+func (d *Decoded) add(o *Decoded) {
+	d.ICRCGood += o.ICRCGood
+	d.ICRCBad += o.ICRCBad
+	d.ICRCUnverifiable += o.ICRCUnverifiable
+	d.Management += o.Management
+	d.Malformed += o.Malformed
 }
 
 // DefaultConfig checks ICRCs, looks for peaks, takes UDP port 4791 alone as RoCEv2, and has a

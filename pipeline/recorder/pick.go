@@ -5,6 +5,7 @@ import (
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/track"
 )
 
 // pick tells which frames are evidence.
@@ -39,10 +40,6 @@ type pauser struct {
 	priorities uint8 // a bit each
 	all        bool
 }
-
-// lastSpecial is the last of the QPNs that are for management. What goes to them is
-// of no QP's session, and says how QPs are connected.
-const lastSpecial = 1
 
 func newPick(cfg *Config, e *Evidence) *pick {
 	p := &pick{dec: decode.New(cfg.Decode), priorities: cfg.Priorities, sessions: make(map[pair]map[uint32]bool), pausers: make(map[port]*pauser)}
@@ -99,7 +96,7 @@ func (p *pick) wants(f *capture.Frame) bool {
 		vni = k.VNI
 	}
 	qpns, ok := p.sessions[pairOf(k.Src, k.Dst, k.AddrKind, vni)]
-	return ok && (qpns[k.DestQP] || k.DestQP <= lastSpecial)
+	return ok && (qpns[k.DestQP] || k.DestQP <= track.LastManagement)
 }
 
 // unknown is the priority of a packet where nothing tells it.

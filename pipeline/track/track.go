@@ -115,6 +115,10 @@ func (t *Tracker) emitAt(f *flow, ref record.FrameRef, d record.Detail) {
 	t.put(event{stream: f, time: ref.Time, frame: ref, detail: d})
 }
 
+// LastManagement is the last of the QPNs that are for management. What goes to them is of
+// no session, and says how QPs are connected.
+const LastManagement = 1
+
 // Add takes the next packets. Each packet finds its flow somewhere in memory:
 // those of a batch are looked for together, which takes hardly longer than one.
 func (t *Tracker) Add(packets []*Packet) {
@@ -158,7 +162,7 @@ func (t *Tracker) add(p *Packet, f *flow) {
 	t.now = max(t.now, p.Time)
 	t.closeBefore(p.Time)
 	t.cfg.Notes.begin(p)
-	if p.DestQP <= 1 { // management, which has no sessions
+	if p.DestQP <= LastManagement {
 		return
 	}
 	if f == nil || f.gone {

@@ -263,13 +263,15 @@ func TestExposition(t *testing.T) {
 	in.Drops, in.Interfaces = &dropped, []capture.Interface{{Received: &received, Down: true}}
 	files := capture.Input{Path: "/ring", Frames: 3, Followed: &capture.Followed{Files: 4, Waiting: 1, Missed: 2, Cut: 1}}
 	counts := writer.Counts{"events": {Written: 7, Dropped: 1, Failures: 2}}
-	followed := func() pipeline.Followed { return pipeline.Followed{Sessions: 12, Evicted: 3, Refused: 4} }
+	followed := func() pipeline.Followed {
+		return pipeline.Followed{Sessions: 12, Evicted: 3, Refused: 4, Decoded: pipeline.Decoded{ICRCGood: 200, ICRCBad: 6, ICRCUnverifiable: 7, Management: 8, Malformed: 9}}
+	}
 	findings := metrics.NewFindings(func() (sessions, events uint64) { return 1, 2 })
 	findings.Add(&record.Finding{Code: "pfc-storm", Severity: record.Critical})
 	recordings := metrics.NewRecorder(func() recorder.Counts {
 		return recorder.Counts{Written: 5, Failed: 1, Skipped: 2, Deleted: 3, Cut: 4, Disk: 1000, DiskMax: 2000, Memory: 3000, Span: 60_000_000_000}
 	})
-	all := collectors{flows, pauses, metrics.NewSessions(followed), findings, recordings, metrics.NewCapture(func() []capture.Input { return []capture.Input{in, files} }), metrics.NewStepsBack(),
+	all := collectors{flows, pauses, metrics.NewSessions(followed), metrics.NewPackets(followed), findings, recordings, metrics.NewCapture(func() []capture.Input { return []capture.Input{in, files} }), metrics.NewStepsBack(),
 		metrics.NewStore(func() writer.Counts { return counts }, func() spool.Size { return spool.Size{Rows: 3, Bytes: 4096, Max: 1 << 20} })}
 	var out bytes.Buffer
 	for _, f := range gather(t, all) {
@@ -316,7 +318,7 @@ func TestDocs(t *testing.T) {
 	}
 	name := regexp.MustCompile(`fqName: "([a-z_]+)"`)
 	descs := make(chan *prometheus.Desc, 200)
-	for _, c := range []prometheus.Collector{metrics.NewFlows(port), metrics.NewPauses(port), metrics.NewCapture(nil), metrics.NewStore(nil, nil), metrics.NewFindings(nil), metrics.NewRecorder(nil), metrics.NewBuild("1")} {
+	for _, c := range []prometheus.Collector{metrics.NewFlows(port), metrics.NewPauses(port), metrics.NewCapture(nil), metrics.NewStore(nil, nil), metrics.NewFindings(nil), metrics.NewRecorder(nil), metrics.NewSessions(nil), metrics.NewPackets(nil), metrics.NewStepsBack(), metrics.NewBuild("1")} {
 		c.Describe(descs)
 	}
 	close(descs)

@@ -45,6 +45,9 @@ const rest = `
 | ` + "`rocelens_sessions`" + ` | | Sessions in memory; a flow without another direction counts as one |
 | ` + "`rocelens_evicted_sessions_total`" + ` | | Sessions that were forgotten for want of memory (` + "`--max-memory`" + `): what they do later counts as sessions of their own |
 | ` + "`rocelens_refused_packets_total`" + ` | | Packets of flows that had but one while memory was scarce, and that were not followed |
+| ` + "`rocelens_icrc_packets_total`" + ` | ` + "`result`" + ` | All RoCE packets, copies and management too, by their ICRC: good, bad, or unverifiable, as of frames that were cut. Those of senders that compute none are bad |
+| ` + "`rocelens_management_packets_total`" + ` | | RoCE packets of management, to QP 0 and 1 |
+| ` + "`rocelens_malformed_packets_total`" + ` | | Packets with headers that contradict one another |
 | ` + "`rocelens_findings_total`" + ` | ` + "`code`, `severity`" + ` | [Findings](monitor.md#findings) that were told |
 | ` + "`rocelens_findings_left_out_total`" + ` | ` + "`of`" + ` | Sessions with trouble and events that no finding was made of, for want of memory |
 | ` + "`rocelens_recordings_total`" + ` | ` + "`result`" + ` | [Recordings](monitor.md#recordings) of evidence: written, failed (no file), skipped (too many at a time) |

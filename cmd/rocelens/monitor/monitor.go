@@ -151,7 +151,8 @@ func Start(ctx context.Context, cfg Config) (_ *Monitor, err error) {
 	}
 	reg := prometheus.NewRegistry()
 	m.followed.Store(new(pipeline.Followed))
-	reg.MustRegister(m.flows, m.pauses, metrics.NewSessions(func() pipeline.Followed { return *m.followed.Load() }), metrics.NewCapture(func() []capture.Input { return *m.inputs.Load() }), metrics.NewBuild(cfg.Version),
+	followed := func() pipeline.Followed { return *m.followed.Load() }
+	reg.MustRegister(m.flows, m.pauses, metrics.NewSessions(followed), metrics.NewPackets(followed), metrics.NewCapture(func() []capture.Input { return *m.inputs.Load() }), metrics.NewBuild(cfg.Version),
 		m.counts, m.backs, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if m.server, err = listen(cfg.Listen, cfg.WebConfig, reg, m.why, cfg.Log); err != nil {
 		return nil, err
