@@ -86,6 +86,13 @@ func TestDockerfile(t *testing.T) {
 	if last["at /usr/bin/rocelens"] != "/out/rocelens" || last["ENTRYPOINT"] != `["/usr/bin/rocelens"]` {
 		t.Errorf("%v", last)
 	}
+	// What it writes goes where it may: there is nothing else.
+	for _, name := range []string{"HOME", "STATE_DIRECTORY", "TMPDIR"} {
+		_, dir, _ := strings.Cut(last["ENV"], name+"=")
+		if dir, _, _ = strings.Cut(dir, " "); last["at "+dir] == "" {
+			t.Errorf("%s is %q, which is not there: ENV %s", name, dir, last["ENV"])
+		}
+	}
 	// The image's Go is that of go.mod.
 	goVersion := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, filepath.Join(root, "go.mod")))
 	if words[0][0] != "FROM" || goVersion == nil || words[0][1] != "golang:"+goVersion[1] {
