@@ -133,8 +133,9 @@ func (o *monitorOptions) tellPlan() error {
 // reloadable are the keys that SIGHUP changes while the monitor runs.
 var reloadable = []string{"log-level", "log-format"}
 
-// hangups has SIGHUP read the file again. Without a file it stops the monitor, as
-// SIGTERM does, unless it is ignored (nohup).
+// hangups has SIGHUP read the file again, until stop is called; while the monitor stops
+// it does nothing. Without a file it stops the monitor, as SIGTERM does, unless it is
+// ignored (nohup).
 func (o *monitorOptions) hangups(ctx context.Context, log *logs.Log) (context.Context, context.CancelFunc) {
 	if o.file == nil {
 		if signal.Ignored(syscall.SIGHUP) {
@@ -142,21 +143,24 @@ func (o *monitorOptions) hangups(ctx context.Context, log *logs.Log) (context.Co
 		}
 		return signal.NotifyContext(ctx, syscall.SIGHUP)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	came := make(chan os.Signal, 1)
+	came, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(came, syscall.SIGHUP)
 	go func() {
-		defer signal.Stop(came)
 		for {
 			select {
-			case <-ctx.Done():
+			case <-done:
 				return
 			case <-came:
-				o.reload(log)
+				if ctx.Err() == nil {
+					o.reload(log)
+				}
 			}
 		}
 	}()
-	return ctx, cancel
+	return ctx, func() {
+		signal.Stop(came)
+		close(done)
+	}
 }
 
 // reload does what a file says that has changed since the monitor began, as far

@@ -21,12 +21,13 @@ const part = ".part"
 
 // disk is the directory of recordings, and how much may be in it.
 type disk struct {
-	dir string
-	max int64
+	dir  string
+	max  int64
+	lock *os.File // nil where there are no locks
 }
 
 // openDisk makes the directory, and takes away what was begun and never ended.
-func openDisk(dir string, most int64) (*disk, error) {
+func openDisk(dir string, most int64) (_ *disk, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("the directory of recordings: %w", err)
 	}
@@ -37,7 +38,15 @@ func openDisk(dir string, most int64) (*disk, error) {
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		return nil, fmt.Errorf("the directory of recordings: %w", err)
 	}
-	d := &disk{dir, most}
+	d := &disk{dir: dir, max: most}
+	if d.lock, err = lock(dir); err != nil {
+		return nil, fmt.Errorf("the directory of recordings: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			d.close()
+		}
+	}()
 	files, err := d.files()
 	if err != nil {
 		return nil, err
@@ -50,6 +59,13 @@ func openDisk(dir string, most int64) (*disk, error) {
 		}
 	}
 	return d, nil
+}
+
+// close lets others record to the directory.
+func (d *disk) close() {
+	if d.lock != nil {
+		_ = d.lock.Close() // nothing was written to it
+	}
 }
 
 type file struct {

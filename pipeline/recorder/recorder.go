@@ -192,6 +192,7 @@ func (r *Recorder) Counts() Counts {
 // work writes what there is to write, one after the other.
 func (r *Recorder) work() {
 	defer close(r.ended)
+	defer r.disk.close()
 	for j := range r.queue {
 		select {
 		case <-time.After(time.Until(j.due)):

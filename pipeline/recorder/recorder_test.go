@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -259,7 +260,6 @@ func TestLeftovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close(t.Context())
 	var left []string
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -274,6 +274,20 @@ func TestLeftovers(t *testing.T) {
 	if c := r.Counts(); c.Disk != 1000 {
 		t.Errorf("%d bytes", c.Disk)
 	}
+	// Another one would take away what this one has begun.
+	if runtime.GOOS != "windows" {
+		if _, err := recorder.Open(cfg); err == nil || !strings.Contains(err.Error(), "another one records to "+dir) {
+			t.Errorf("a second recorder: %v", err)
+		}
+	}
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := recorder.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close(t.Context())
 	cfg.Dir = filepath.Join(dir, names[0], "x")
 	if _, err := recorder.Open(cfg); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a directory that can't be: %v", err)

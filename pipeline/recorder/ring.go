@@ -18,7 +18,7 @@ type ring struct {
 	mu       sync.Mutex
 	segments []*segment // in the order of their frames
 	number   uint64     // of segments that were begun
-	latest   int64      // time of the latest frame, or that no earlier one comes
+	latest   int64      // time of the last frames, or that no earlier one comes
 }
 
 // segment is some frames, each with a header before it.
@@ -56,9 +56,11 @@ func (r *ring) take(b *capture.Batch) {
 	for len(list) > 0 {
 		list = list[r.segment(len(list[0].Data), list[0].Time).fill(list, r.snap):]
 	}
-	r.mu.Lock()
-	r.latest = max(r.latest, now)
-	r.mu.Unlock()
+	if now != 0 { // else no time is known
+		r.mu.Lock()
+		r.latest = now // a clock can be put back
+		r.mu.Unlock()
+	}
 }
 
 // segment is the one to fill, with room for a frame.

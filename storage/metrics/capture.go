@@ -41,8 +41,9 @@ func (c *Capture) Describe(ch chan<- *prometheus.Desc) {
 // Collect is of prometheus.Collector.
 func (c *Capture) Collect(ch chan<- prometheus.Metric) {
 	for _, in := range c.inputs() {
+		path := label(in.Path)
 		count := func(d *prometheus.Desc, n uint64) {
-			ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), in.Path)
+			ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), path)
 		}
 		count(captureFrames, in.Frames)
 		count(captureBytes, in.Bytes)
@@ -58,12 +59,12 @@ func (c *Capture) Collect(ch chan<- prometheus.Metric) {
 				up = 0
 			}
 			count(captureFiles, f.Files)
-			ch <- prometheus.MustNewConstMetric(captureWaiting, prometheus.GaugeValue, float64(f.Waiting), in.Path)
+			ch <- prometheus.MustNewConstMetric(captureWaiting, prometheus.GaugeValue, float64(f.Waiting), path)
 			for how, n := range map[string]uint64{"missed": f.Missed, "cut": f.Cut, "grown": f.Grown} {
-				ch <- prometheus.MustNewConstMetric(captureLost, prometheus.CounterValue, float64(n), in.Path, how)
+				ch <- prometheus.MustNewConstMetric(captureLost, prometheus.CounterValue, float64(n), path, how)
 			}
 		}
-		ch <- prometheus.MustNewConstMetric(captureUp, prometheus.GaugeValue, up, in.Path)
+		ch <- prometheus.MustNewConstMetric(captureUp, prometheus.GaugeValue, up, path)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/sketch"
 )
@@ -85,7 +86,7 @@ func (f *Flows) Add(list []record.FlowInterval) {
 	defer f.mu.Unlock()
 	for i := range list {
 		x := &list[i]
-		k := rowKey{f.name(x.Input, x.Interface), x.Priority, x.Version}
+		k := rowKey{label(f.name(x.Input, x.Interface)), x.Priority, x.Version}
 		r := f.rows[k]
 		if r == nil {
 			r = new(row)
@@ -103,6 +104,10 @@ func (f *Flows) Add(list []record.FlowInterval) {
 		}
 	}
 }
+
+// label is the name of an interface, or a path, as the value of a label: that must be
+// UTF-8, which names need not be.
+func label(name string) string { return capture.PathText(name) }
 
 // labels are those of all metrics of flows.
 var labels = []string{"interface", "priority", "version"}

@@ -341,3 +341,30 @@ func TestDocs(t *testing.T) {
 		t.Errorf("%s is another; -update writes it anew", path)
 	}
 }
+
+// TestLabels: names are not always text, and labels must be.
+func TestLabels(t *testing.T) {
+	const name, want = "ring\xff.pcap", `"ring\xff.pcap"`
+	flows, pauses := metrics.NewFlows(func(_, _ int32) string { return name }), metrics.NewPauses(func(_, _ int32) string { return "" })
+	flows.Add([]record.FlowInterval{{Version: record.V2, Packets: 1}})
+	pauses.Add([]record.PauseInterval{{Pauser: record.Pauser{Name: name}}})
+	pauses.Storm(&record.Storm{Pauser: record.Pauser{Name: name}})
+	in := capture.Input{Path: name, Followed: new(capture.Followed)}
+	families := gather(t, collectors{flows, pauses, metrics.NewCapture(func() []capture.Input { return []capture.Input{in} })})
+	seen := 0
+	for _, f := range families {
+		for _, m := range f.Metric {
+			for _, l := range m.Label {
+				if l.GetName() == "interface" {
+					seen++
+					if l.GetValue() != want {
+						t.Errorf("%s of %q", f.GetName(), l.GetValue())
+					}
+				}
+			}
+		}
+	}
+	if seen < 20 {
+		t.Errorf("%d labels", seen)
+	}
+}

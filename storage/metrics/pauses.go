@@ -36,7 +36,7 @@ func NewPauses(name func(input, iface int32) string) *Pauses {
 }
 
 func (p *Pauses) iface(x *record.Pauser) string {
-	return cmp.Or(x.Name, p.name(x.Input, x.Interface))
+	return label(cmp.Or(x.Name, p.name(x.Input, x.Interface)))
 }
 
 // Add takes pauses.

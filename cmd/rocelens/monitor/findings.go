@@ -33,7 +33,8 @@ func (m *Monitor) frames(b *capture.Batch) {
 	if n := len(b.Frames); n > 0 {
 		now = max(now, b.Frames[n-1].Time)
 	}
-	m.now.Store(max(m.now.Load(), now))
+	for before := m.now.Load(); now > before && !m.now.CompareAndSwap(before, now); before = m.now.Load() { // see stepBack
+	}
 	if m.record != nil {
 		m.record.Frames(b)
 	}

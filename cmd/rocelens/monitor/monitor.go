@@ -225,6 +225,8 @@ func (m *Monitor) note(inputs []capture.Input) { m.inputs.Store(&inputs) }
 
 func (m *Monitor) stepBack(from, to int64) {
 	m.backs.Inc()
+	m.now.Store(to)
+	m.finder.StepBack(to)
 	m.cfg.Log.Warn("the time of what is captured went back: what was open is told, and told on from there", "from", time.Unix(0, from).UTC(), "to", time.Unix(0, to).UTC())
 }
 

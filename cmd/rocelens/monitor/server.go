@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/exporter-toolkit/web"
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/net/netutil"
 )
 
 // What a client may take.
@@ -26,6 +27,7 @@ const (
 	stopTimeout  = 5 * time.Second
 	maxHeader    = 16 << 10 // bytes
 	maxScrapes   = 8        // at a time
+	maxClients   = 256      // connections; others wait
 )
 
 // server tells metrics and health over HTTP.
@@ -65,7 +67,7 @@ func listen(address, config string, reg *prometheus.Registry, why func() string,
 			Handler: mux, ReadTimeout: readTimeout, ReadHeaderTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		},
-		listener: l, config: config, log: log, ended: make(chan error, 1),
+		listener: netutil.LimitListener(l, maxClients), config: config, log: log, ended: make(chan error, 1),
 	}, nil
 }
 

@@ -237,6 +237,17 @@ func (f *Finder) Find(now int64, inputs []capture.Input) []Found {
 	return out
 }
 
+// StepBack says that time goes on from an earlier one, as a clock was put back: what was
+// found later than that was found just now.
+func (f *Finder) StepBack(to int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.from = min(f.from, to)
+	for _, a := range f.told {
+		a.last = min(a.last, to)
+	}
+}
+
 // has says whether a finding is among others, of a session of it if it has any.
 func has(all []record.Finding, x *record.Finding) bool {
 	return slices.ContainsFunc(all, func(o record.Finding) bool {

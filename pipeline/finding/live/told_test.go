@@ -186,3 +186,31 @@ func BenchmarkTrouble(b *testing.B) {
 		f.Trouble(list[i%len(list)])
 	}
 }
+
+// TestOnceStepBack: when a clock was put back, what was told counts as told just before,
+// and is told again once it was gone.
+func TestOnceStepBack(t *testing.T) {
+	f := live.New(live.DefaultConfig())
+	const warning, hour = "lost-before-tap warning", 3600 * second
+	now, packets := 2*hour, uint64(0)
+	f.Find(now, nil)
+	look := func(wait int64, want string) []live.Found {
+		t.Helper()
+		now += wait * second
+		packets += 10_000
+		f.Trouble(lossy(1, packets, packets/10_000, now-second))
+		found := f.Find(now, nil)
+		if got := codes(found); got != want {
+			t.Errorf("at %d s: %q, want %q", now/second, got, want)
+		}
+		return found
+	}
+	look(5, warning)
+	now -= hour
+	f.StepBack(now)
+	look(5, "")
+	found := look(61, warning)
+	if len(found) == 1 && (found[0].From < now-61*second || found[0].To != now) {
+		t.Errorf("from %d to %d s, at %d s", found[0].From/second, found[0].To/second, now/second)
+	}
+}
