@@ -251,7 +251,35 @@ func TestMonitorHangup(t *testing.T) {
 	hangup("interface: lo\nlisten: 127.0.0.1:0\nstore: none\nintervall: 1s\n", `level=ERROR msg="the configuration can't be read again: all stays as it is" error=".*rocelens\.yml:4: there is no key intervall: did you mean interval\?"`)
 	hangup("interface: lo\nlisten: 127.0.0.1:0\nstore: none\nlog-format: json\ninterval: 2s\nworkers: 1\n", `"level":"WARN","msg":"keys have other values than those in use, which need a restart","keys":"interval workers"`)
 	hangup("interface: lo\nlisten: 127.0.0.1:0\nstore: none\n", `level=INFO msg="the configuration was read again" file=\S+ log_level=info log_format=text`)
-	p.stop(t)
+	// While it stops, which a request that does not end holds up, it is of no effect.
+	address := p.says(t, `metrics are at http://(\S+)/metrics\n`)
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "GET /metrics HTTP/1.1\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		more, err := net.Dial("tcp", address)
+		if err != nil {
+			break // it does not listen any more
+		}
+		more.Close()
+		if time.Now().After(deadline) {
+			t.Fatal("it goes on")
+		}
+	}
+	if err := p.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(); err != nil {
+		t.Errorf("%v: %s", err, p.said)
+	}
 
 	// Without a file there is nothing to read: it stops, as when its terminal goes.
 	p = startMonitor(t, exec.Command(program(t), "monitor", "-i", "lo", "--listen", "127.0.0.1:0", "--store", "none"))
