@@ -2,6 +2,8 @@ package capture
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,4 +71,39 @@ func TestFollowPipe(t *testing.T) {
 		t.Errorf("it says %d times that somebody writes again: %s", n, said.String())
 	}
 	ends() // and not before: the collector closes files that nobody uses any more
+}
+
+// TestFollowFileToPipe: a pipe in the place of a file, or a file in that of a pipe, is
+// not read, and nobody waits for who would write to it.
+func TestFollowFileToPipe(t *testing.T) {
+	path := writeFile(t, "growing.pcap", seconds(1))
+	src := impatient(t, io.Discard, path)
+	if got := names(some(t, src)); got != "1" {
+		t.Errorf("%q", got)
+	}
+	if err := errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	some(t, src)
+	followed(t, src, Followed{Files: 1, Away: "it is not a file any more"})
+	src = impatient(t, io.Discard, path)
+	some(t, src)
+	to, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	some(t, src)
+	_, err = to.Write(seconds(2))
+	if err := errors.Join(err, to.Close(), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	add(t, path, seconds(3))
+	if got := names(some(t, src)); got != "2" {
+		t.Errorf("%q", got)
+	}
+	for deadline := time.Now().Add(20 * time.Second); src.Inputs()[0].Followed.Away != "it is not a pipe any more"; some(t, src) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%+v", *src.Inputs()[0].Followed)
+		}
+	}
 }

@@ -341,6 +341,32 @@ func TestFollowFile(t *testing.T) {
 	}
 }
 
+// TestFollowOther: what is no file any more is waited for.
+func TestFollowOther(t *testing.T) {
+	path := writeFile(t, "growing.pcap", seconds(1))
+	src := impatient(t, io.Discard, path)
+	if got := names(some(t, src)); got != "1" {
+		t.Errorf("%q", got)
+	}
+	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if got := names(some(t, src)); got != "" {
+			t.Errorf("%q", got)
+		}
+		followed(t, src, Followed{Files: 1, Away: "it is not a file any more"})
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	add(t, path, seconds(2))
+	if got := names(some(t, src)); got != "2" {
+		t.Errorf("%q", got)
+	}
+	followed(t, src, Followed{Files: 2})
+}
+
 // TestFollowDamage: what can't be read is told once it has been so for a while, and
 // goes on where it becomes right.
 func TestFollowDamage(t *testing.T) {

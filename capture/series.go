@@ -271,7 +271,7 @@ func (s *series) finish(m *member, t *tail, again bool) {
 
 // is says whether a file that was read begins as it did.
 func (s *series) is(m *member) bool {
-	f, err := os.Open(s.path(m.name))
+	f, err := openFollowed(s.path(m.name), false)
 	if err != nil {
 		return true // it is asked again when it has changed
 	}

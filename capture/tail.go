@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 	"time"
@@ -41,20 +42,46 @@ type tail struct {
 	reopened  bool
 }
 
-// openTail opens a file, or a pipe without waiting for who writes to it.
+// openTail opens a file, or a pipe.
 func openTail(path string, pipe bool) (*tail, error) {
-	flags := os.O_RDONLY
-	if pipe {
-		flags |= syscall.O_NONBLOCK
-	}
-	file, err := os.OpenFile(path, flags, 0)
+	file, err := openFollowed(path, pipe)
 	if err != nil {
 		return nil, err
 	}
 	return &tail{path: path, file: file, pipe: pipe, buf: make([]byte, 0, tailBuffer)}, nil
 }
 
+// openFollowed opens a file, or a pipe, and nothing else that has come to be there. It
+// does not wait for who writes to a pipe.
+func openFollowed(path string, pipe bool) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil {
+		err = isFollowed(path, info, pipe)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// isFollowed says whether what is there is a file, or a pipe where one was.
+func isFollowed(path string, info fs.FileInfo, pipe bool) error {
+	switch mode := info.Mode(); {
+	case pipe && mode&fs.ModeNamedPipe == 0:
+		return &fs.PathError{Op: "open", Path: path, Err: errNotPipe}
+	case !pipe && !mode.IsRegular():
+		return &fs.PathError{Op: "open", Path: path, Err: errNotFile}
+	}
+	return nil
+}
+
 var (
+	errNotPipe    = errors.New("it is not a pipe any more")
+	errNotFile    = errors.New("it is not a file any more")
 	errBegunAgain = errors.New("it was begun again while it was read")
 	// errDamaged is for what may be right when it is read again.
 	errDamaged = errors.New("damaged")
@@ -255,7 +282,7 @@ func (t *tail) same(size int64) error {
 // others have written.
 func (t *tail) reopen() {
 	t.reopened = true
-	file, err := os.Open(t.path)
+	file, err := openFollowed(t.path, t.pipe)
 	if err != nil {
 		return
 	}

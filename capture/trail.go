@@ -186,6 +186,9 @@ func (t *trail) newer() bool {
 		return len(t.series.queue) > 0
 	}
 	there, err := os.Stat(t.path)
+	if err == nil {
+		err = isFollowed(t.path, there, false)
+	}
 	if err != nil {
 		t.gone(err)
 		return false
@@ -293,7 +296,7 @@ func (t *trail) describe() Input {
 	in := t.in
 	in.Interfaces = slices.Clone(in.Interfaces)
 	files := t.files
-	if files.Away = t.away; t.ended {
+	if files.Away = t.away; t.away == "" && t.ended {
 		files.Away = "nobody writes to it"
 	}
 	if t.series != nil {
