@@ -18,6 +18,21 @@ type Live struct {
 	wall    int64     // what it said then
 }
 
+// Look says which interfaces are not there at the moment. That needs no capability.
+func (c *LiveConfig) Look() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("opening a socket: %w", err)
+	}
+	defer unix.Close(fd)
+	for _, name := range c.Interfaces {
+		if _, err := interfaceFlags(fd, name); err != nil {
+			return fmt.Errorf("interface %s: %w", PathText(name), errNoInterface)
+		}
+	}
+	return nil
+}
+
 // OpenSockets opens a socket for each interface, and does no more with it than what
 // needs a capability. They hear nothing yet.
 func OpenSockets(cfg LiveConfig) (fds []int, err error) {

@@ -407,3 +407,19 @@ func TestLiveLoopback(t *testing.T) {
 		t.Errorf("%d frames of 50", len(got))
 	}
 }
+
+// TestLiveLook: an interface is there by each of its names, and by no other, which is
+// known without any right.
+func TestLiveLook(t *testing.T) {
+	livetest.Network(t)
+	cable(t, "va", "vb")
+	livetest.IP(t, "link property add dev vb altname mirror1")
+	for name, want := range map[string]string{
+		"vb": "<nil>", "mirror1": "<nil>", "vc": "interface vc: there is none of that name",
+	} {
+		cfg := DefaultLiveConfig("va", name)
+		if got := fmt.Sprint(cfg.Look()); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

@@ -11,3 +11,6 @@ func OpenLive(LiveConfig) (Source, error) { return nil, errLive }
 
 // OpenSockets needs Linux.
 func OpenSockets(LiveConfig) ([]int, error) { return nil, errLive }
+
+// Look says that there is nothing to capture.
+func (c *LiveConfig) Look() error { return errLive }

@@ -2,7 +2,6 @@ package monitor
 
 import (
 	"fmt"
-	"net"
 
 	"golang.org/x/net/bpf"
 
@@ -46,12 +45,7 @@ func look(cfg *Config) error {
 	if len(cfg.Follow.Paths) > 0 {
 		return cfg.Follow.Look()
 	}
-	for _, name := range cfg.Live.Interfaces {
-		if _, err := net.InterfaceByName(name); err != nil {
-			return fmt.Errorf("interface %s: there is none of that name", capture.PathText(name))
-		}
-	}
-	return nil
+	return cfg.Live.Look()
 }
 
 func kernelFilter(cfg *Config) ([]bpf.RawInstruction, error) {
