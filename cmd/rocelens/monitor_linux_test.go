@@ -3,10 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/binary"
+	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -349,23 +353,45 @@ func TestMonitorFails(t *testing.T) {
 	}
 }
 
+// keyPair is a certificate and its key, in PEM.
+func keyPair(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	pair := s.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]})) + string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
+}
+
 // TestMonitorOutOfReach: what root may read no more, once its rights are given up, is
 // told with the reason.
 func TestMonitorOutOfReach(t *testing.T) {
 	livetest.Network(t)
-	file := filepath.Join(t.TempDir(), "rocelens.yml")
-	if err := os.WriteFile(file, []byte("interface: lo\nlisten: 127.0.0.1:0\nstore: none\n"), 0o600); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	write := func(name, text string, owner int) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chown(path, owner, owner)); err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
-	if err := os.Chown(file, nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("/proc/self/exe", "monitor", "--config", file)
-	cmd.Args[0] = "rocelens"
-	out, _ := cmd.CombinedOutput()
-	want := "rocelens: the configuration: open " + file + ": permission denied: monitor has given up the rights of root by now, so it can do only what any user called root may (docs/monitor.md)\n"
-	if cmd.ProcessState.ExitCode() != exitFailed || string(out) != want {
-		t.Errorf("%v, %s", cmd.ProcessState, out)
+	const config = "interface: lo\nlisten: 127.0.0.1:0\nstore: none\n"
+	theirs, key := write("theirs.yml", config, nobody), write("key.pem", keyPair(t), nobody)
+	web := write("web.yml", "tls_server_config: {cert_file: "+key+", key_file: "+key+"}\n", 0)
+	for file, want := range map[string]string{
+		theirs: "rocelens: the configuration: open " + theirs, write("ours.yml", config+"web-config: "+web+"\n", 0): "rocelens: web configuration " + web + ": failed to read cert_file (" + key + "): open " + key,
+	} {
+		cmd := exec.Command("/proc/self/exe", "monitor", "--config", file)
+		cmd.Args[0] = "rocelens"
+		out, _ := cmd.CombinedOutput()
+		want += ": permission denied: monitor has given up the rights of root by now, so it can do only what any user called root may (docs/monitor.md)\n"
+		if cmd.ProcessState.ExitCode() != exitFailed || string(out) != want {
+			t.Errorf("%v, %s, want %s", cmd.ProcessState, out, want)
+		}
 	}
 }
 

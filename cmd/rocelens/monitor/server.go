@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -103,6 +104,11 @@ type sentence struct{ error }
 
 func (s sentence) Error() string { return strings.Join(strings.Fields(s.error.Error()), " ") }
 func (s sentence) Unwrap() error { return s.error }
+
+// Is knows by its text what the other package does not wrap.
+func (s sentence) Is(target error) bool {
+	return target == fs.ErrPermission && strings.Contains(s.error.Error(), fs.ErrPermission.Error())
+}
 
 func (s *server) serve() {
 	go func() {
