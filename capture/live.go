@@ -50,9 +50,9 @@ const (
 	// largest frame that there is, of 64 KiB, must fit in.
 	ringBlock = 128 << 10
 	blockWait = 10 * time.Millisecond
-	// MinBuffer is the least BufferBytes, one block to fill, one to read, and some; and
-	// MaxBuffer the most.
+	// MinBuffer is the least BufferBytes: one block to fill, one to read, and some.
 	MinBuffer = 32 * ringBlock
+	// MaxBuffer is the most.
 	MaxBuffer = 1 << 31
 	// otherWait is how long a frame waits for earlier ones of other interfaces:
 	// theirs are handed over that late at most.

@@ -2,7 +2,9 @@ package monitor_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -34,6 +36,66 @@ func unpacked(t *testing.T, path string) []byte {
 		t.Fatal(err)
 	}
 	return content
+}
+
+// shifted are the records of a pcap file, later by some seconds.
+func shifted(file []byte, seconds int64) []byte {
+	le := binary.LittleEndian
+	const header, record = 24, 16
+	out := bytes.Clone(file[header:])
+	for rest := out; len(rest) > 0; rest = rest[record+le.Uint32(rest[8:]):] {
+		le.PutUint32(rest, uint32(int64(le.Uint32(rest))+seconds))
+	}
+	return out
+}
+
+// TestFollowClocks: one frame with an odd time, or a clock that is put back, does not
+// keep what is found afterwards from being told and recorded.
+func TestFollowClocks(t *testing.T) {
+	network(t)
+	file := unpacked(t, capturetest.Get(t, "loss_before_write_1pct").Path)
+	const header, record = 24, 16
+	one := file[:header+record+binary.LittleEndian.Uint32(file[header+8:])]
+	path := filepath.Join(t.TempDir(), "growing.pcap")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	write := func(content []byte) {
+		t.Helper()
+		if _, err := f.Write(content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(file[:header])
+	var log said
+	s := start(t, func(c *monitor.Config) {
+		c.Follow.Paths, c.Follow.Poll, c.Follow.Tick, c.Follow.Late = []string{path}, time.Millisecond, 10*time.Millisecond, 200*time.Millisecond
+		c.FindEvery, c.Record.Dir, c.Record.Around = 100*time.Millisecond, filepath.Join(t.TempDir(), "evidence"), time.Second
+		c.Log = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	wait := func(what string, ok func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %s", what, log.String())
+			}
+		}
+	}
+	for i := range 3 { // the third time it is of fewer sessions than it was told of
+		write(shifted(file, int64(i)*120))
+		write(shifted(one, int64(i)*120+20)) // time goes on
+		wait("losses are not told", func() bool {
+			return strings.Count(log.String(), "code=lost-before-tap severity=critical recording=") > i
+		})
+		const decades = 2_000_000_000
+		write(shifted(one, decades))
+		wait("sessions are not over after decades", func() bool { return s.scrape(t)["rocelens_sessions"] == 0 })
+	}
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestFollow: what is in files that grow in a directory is in the metrics while
