@@ -348,6 +348,7 @@ func TestLabels(t *testing.T) {
 	flows, pauses := metrics.NewFlows(func(_, _ int32) string { return name }), metrics.NewPauses(func(_, _ int32) string { return "" })
 	flows.Add([]record.FlowInterval{{Version: record.V2, Packets: 1}})
 	pauses.Add([]record.PauseInterval{{Pauser: record.Pauser{Name: name}}})
+	pauses.Watch(name)
 	pauses.Storm(&record.Storm{Pauser: record.Pauser{Name: name}})
 	in := capture.Input{Path: name, Followed: new(capture.Followed)}
 	families := gather(t, collectors{flows, pauses, metrics.NewCapture(func() []capture.Input { return []capture.Input{in} })})

@@ -67,7 +67,7 @@ func (p *Pauses) Add(list []record.PauseInterval) {
 func (p *Pauses) Watch(iface string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.watch(iface)
+	p.watch(label(iface))
 }
 
 func (p *Pauses) watch(iface string) {
