@@ -24,10 +24,9 @@ Where a rate or a share is meant, it is that of five minutes. "For" is how long 
 Alerts are told apart by the monitor (` + "`job`, `instance`" + `) and by what the table says: any number of monitors may be scraped, and several
 jobs. Scrape once a minute or more often.
 
-A counter that Prometheus sees for the first time has not risen for it, whatever it is by then. Counts of storms, drops and lost
-files are there, as 0, before the first one; with ` + "`-r`" + `, those of storms at an interface that the files name, from its first
-pause on. Those of flows come with the first packets of an interface, priority and version: what happens within the first
-scrape of a new one counts for no alert.
+A counter that Prometheus sees for the first time has not risen for it, whatever it is by then. Counts of drops and lost
+files are there, as 0, before the first one, and of storms it is told when there was one last. Those of flows come with the
+first packets of an interface, priority and version: what happens within the first scrape of a new one counts for no alert.
 
 `
 

@@ -42,7 +42,7 @@ func traffic() Group {
 		Alerts: []Alert{
 			{
 				Name: "RocelensPFCStorm", ID: "pfc-storm", Severity: critical,
-				Value:       byInterface + "(increase(rocelens_pause_storms_total[10m])) > 0 or " + byInterface + "(rocelens_pause_storms_open)",
+				Value: "time() - max by (job, instance, interface) (rocelens_pause_storm_last_timestamp_seconds)", Below: true, Threshold: 600,
 				Summary:     "PFC storm at {{ $labels.interface }} of {{ $labels.instance }}",
 				Description: "A station at interface {{ $labels.interface }}, which {{ $labels.instance }} watches, keeps the other end of its link paused, or did so in the last ten minutes. What has to pass that link waits, and so does what queues behind it. Find out who pauses: a host that hangs or is too slow, or a switch whose own way out is paused.",
 				Runbook:     "findings.md#pfc-storm", Board: "rocelens-pfc", Panel: 2, PanelTitle: "Storms",

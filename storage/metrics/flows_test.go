@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
@@ -250,6 +251,8 @@ func TestExposition(t *testing.T) {
 	y := record.FlowInterval{Version: record.V1, Priority: -1, Input: 1, Packets: 7}
 	flows.Add([]record.FlowInterval{x, y})
 	pauses := metrics.NewPauses(port)
+	clock := time.Unix(1_796_000_000, 250_000_000)
+	pauses.SetClock(func() time.Time { return clock })
 	pauses.Add([]record.PauseInterval{
 		{Pauser: record.Pauser{Name: "swp1", PFC: true}, Priority: 3, Paused: 1_500_000, Frames: 2}, {Pauser: record.Pauser{Name: "swp1", PFC: true}, Priority: 3, Paused: 500_000, Frames: 1},
 		{Pauser: record.Pauser{}, Frames: 4},
@@ -259,6 +262,9 @@ func TestExposition(t *testing.T) {
 		pauses.Storm(&record.Storm{Pauser: record.Pauser{Name: "swp1"}})
 	}
 	pauses.StormOver(&record.Storm{Pauser: record.Pauser{Name: "swp1"}})
+	pauses.Storm(&record.Storm{Pauser: record.Pauser{Name: "swp3"}})
+	pauses.StormOver(&record.Storm{Pauser: record.Pauser{Name: "swp3"}})
+	clock = clock.Add(time.Minute) // one at swp1 goes on
 	in, received, dropped := capture.Input{Path: "eth0", Frames: 5, Bytes: 500}, uint64(6), uint64(1)
 	in.Drops, in.Interfaces = &dropped, []capture.Interface{{Received: &received, Down: true}}
 	files := capture.Input{Path: "/ring", Frames: 3, Followed: &capture.Followed{Files: 4, Waiting: 1, Missed: 2, Cut: 1}}

@@ -42,6 +42,7 @@ const rest = `
 | ` + "`rocelens_paused_seconds_total`" + ` | likewise | For how long; 0 where the speed of the link is not known (` + "`--link-speed`" + `) |
 | ` + "`rocelens_pause_storms_total`" + ` | ` + "`interface`" + ` | Storms that were found |
 | ` + "`rocelens_pause_storms_open`" + ` | ` + "`interface`" + ` | Storms that were found and go on: until 600 ms after the last pause of a priority of theirs (three times ` + "`--storm-window`" + `) |
+| ` + "`rocelens_pause_storm_last_timestamp_seconds`" + ` | ` + "`interface`" + ` | When there was a storm last, by the clock of the monitor, and now while one goes on; not there before the first one |
 | ` + "`rocelens_sessions`" + ` | | Sessions in memory; a flow without another direction counts as one |
 | ` + "`rocelens_evicted_sessions_total`" + ` | | Sessions that were forgotten for want of memory (` + "`--max-memory`" + `): what they do later counts as sessions of their own |
 | ` + "`rocelens_refused_packets_total`" + ` | | Packets of flows that had but one while memory was scarce, and that were not followed |

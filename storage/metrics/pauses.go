@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -13,14 +14,27 @@ import (
 // Pauses sums up pauses and storms. It is a prometheus.Collector.
 type Pauses struct {
 	name func(input, iface int32) string
+	now  func() time.Time
 
 	mu     sync.Mutex
 	rows   map[pauseKey]*pauseRow
 	storms map[string]storms // by interface
 }
 
-// storms are how many were found, and how many of them are not over.
-type storms struct{ found, open uint64 }
+// storms are how many were found, how many of them are not over, and when the last
+// one was over.
+type storms struct {
+	found, open uint64
+	over        time.Time
+}
+
+// last is when there was a storm last, as far as is known now.
+func (n *storms) last(now time.Time) float64 {
+	if n.open == 0 {
+		now = n.over
+	}
+	return float64(now.UnixMilli()) / 1e3
+}
 
 type pauseKey struct{ iface, kind, priority string }
 
@@ -32,7 +46,7 @@ type pauseRow struct {
 // NewPauses returns sums without any pause. name is what an interface of an
 // input is called where the capture says nothing.
 func NewPauses(name func(input, iface int32) string) *Pauses {
-	return &Pauses{name: name, rows: make(map[pauseKey]*pauseRow), storms: make(map[string]storms)}
+	return &Pauses{name: name, now: time.Now, rows: make(map[pauseKey]*pauseRow), storms: make(map[string]storms)}
 }
 
 func (p *Pauses) iface(x *record.Pauser) string {
@@ -92,6 +106,7 @@ func (p *Pauses) StormOver(s *record.Storm) {
 	defer p.mu.Unlock()
 	if n := p.storms[p.iface(&s.Pauser)]; n.open > 0 {
 		n.open--
+		n.over = p.now()
 		p.storms[p.iface(&s.Pauser)] = n
 	}
 }
@@ -106,11 +121,12 @@ var (
 	pauseSeconds = ofPauses("paused_seconds_total", "For how long; 0 where the speed of the link is not known.", "type", "priority")
 	pauseStorms  = ofPauses("pause_storms_total", "Storms of pauses that were found.")
 	openStorms   = ofPauses("pause_storms_open", "Storms of pauses that were found and are not over.")
+	lastStorm    = ofPauses("pause_storm_last_timestamp_seconds", "When there was a storm of pauses last, by the clock of the monitor: now, while one goes on.")
 )
 
 // Describe is of prometheus.Collector.
 func (p *Pauses) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{pauseCount, pauseFrames, pauseSeconds, pauseStorms, openStorms} {
+	for _, d := range []*prometheus.Desc{pauseCount, pauseFrames, pauseSeconds, pauseStorms, openStorms, lastStorm} {
 		ch <- d
 	}
 }
@@ -127,5 +143,8 @@ func (p *Pauses) Collect(ch chan<- prometheus.Metric) {
 	for iface, n := range p.storms {
 		ch <- prometheus.MustNewConstMetric(pauseStorms, prometheus.CounterValue, float64(n.found), iface)
 		ch <- prometheus.MustNewConstMetric(openStorms, prometheus.GaugeValue, float64(n.open), iface)
+		if n.found > 0 {
+			ch <- prometheus.MustNewConstMetric(lastStorm, prometheus.GaugeValue, n.last(p.now()), iface)
+		}
 	}
 }
