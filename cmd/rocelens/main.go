@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -34,6 +35,9 @@ func mainExit() int {
 	// A reader that goes away (`rocelens packets FILE | head`) is an error of
 	// writing, which run knows, and not a reason to be killed.
 	signal.Ignore(syscall.SIGPIPE)
+	// Ours are handed about. To the default one, and to the one of package log, which goes
+	// along, net/http writes what servers send unasked: passwords that they were sent, maybe.
+	slog.SetDefault(slog.New(slog.DiscardHandler))
 	args := dsn.Conceal(os.Args[1:])
 	return runWith(ctx, args, streams{os.Stdin, os.Stdout, os.Stderr, append(os.Args[:1:1], args...)})
 }

@@ -95,6 +95,9 @@ func New(cfg Config) (*Client, error) {
 		return nil, fmt.Errorf("a time-out of %v: it must be more than none", cfg.Timeout)
 	}
 	next := http.DefaultTransport.(*http.Transport).Clone()
+	// What comes over an idle connection, net/http writes to the standard logger, and it may
+	// repeat the token. The requests are few: none is kept open.
+	next.DisableKeepAlives = true
 	if cfg.CAFile != "" {
 		roots, err := trusted(cfg.CAFile)
 		if err != nil {
@@ -125,7 +128,7 @@ func trusted(file string) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// Close lets go of connections.
+// Close lets go of what is left of connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // URL is the address of something in this Grafana, for people.
