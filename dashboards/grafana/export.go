@@ -2,6 +2,7 @@ package grafana
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,6 +59,9 @@ func (e *Export) Validate() error {
 // alerts, into a directory, and returns the paths of the files in it. No password is written: Grafana takes it from
 // its environment.
 func (e *Export) Write(dir string) ([]string, error) {
+	if dir == "" {
+		return nil, errors.New("the boards need a directory, and its name is empty: . is the current one")
+	}
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
@@ -78,8 +82,11 @@ func (e *Export) Write(dir string) ([]string, error) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
+		if err := replace(path, data); err != nil {
+			return err
+		}
 		done = append(done, name)
-		return os.WriteFile(path, data, 0o644)
+		return nil
 	}
 	for _, uid := range UIDs() {
 		data, err := e.Board(uid)
@@ -121,6 +128,35 @@ func (e *Export) Write(dir string) ([]string, error) {
 		}
 	}
 	return done, nil
+}
+
+// replace puts a file in the place of path, or leaves what is there as it is. Grafana, which may
+// look at any time, takes no notice of the name that the file has until it is whole.
+func replace(path string, data []byte) (err error) {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to // a link stays one
+	}
+	was, err := os.Stat(path)
+	if err == nil && !was.Mode().IsRegular() {
+		return fmt.Errorf("%s is there and is no file", path)
+	}
+	f, err := os.OpenFile(path+"."+rand.Text()+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(data)
+	if err == nil && was != nil {
+		err = f.Chmod(was.Mode().Perm())
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
 
 // literal is text as it is, in files in which Grafana puts its environment.

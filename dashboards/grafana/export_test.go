@@ -2,8 +2,11 @@ package grafana_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,6 +79,40 @@ func TestExport(t *testing.T) {
 				t.Errorf("%s: the database is %v", uid, v.Query)
 			}
 		}
+	}
+}
+
+// TestExportReplaces: links and modes stay, and what is no file is left alone.
+func TestExportReplaces(t *testing.T) {
+	d, err := dsn.Parse("http://ch1/first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "pfc")
+	e := grafana.Export{Store: d, Prometheus: "http://prom:9090"}
+	export(t, &e, dir)
+	board := filepath.Join(dir, "dashboards", "rocelens-pfc.json")
+	for _, err := range []error{os.WriteFile(other, []byte("old"), 0o600), os.Remove(board), os.Symlink(other, board)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	export(t, &e, dir)
+	at, err := os.Lstat(board)
+	if err != nil || at.Mode().Type() != os.ModeSymlink {
+		t.Errorf("the link is %v, %v", at, err)
+	}
+	if at, err = os.Stat(other); err != nil || at.Size() < 1000 || runtime.GOOS != "windows" && at.Mode().Perm() != 0o600 {
+		t.Errorf("what it leads to is %v, %v", at, err)
+	}
+	if err := errors.Join(os.Remove(board), os.Mkdir(board, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := e.Write(dir); err == nil || !strings.Contains(err.Error(), board+" is there and is no file") || slices.Contains(names, "dashboards/rocelens-pfc.json") {
+		t.Errorf("%v, %v", names, err)
+	}
+	if names, err := e.Write(""); err == nil || len(names) > 0 {
+		t.Errorf("without a directory: %v, %v", names, err)
 	}
 }
 
