@@ -78,7 +78,7 @@ var answers = []struct {
 	answer http.HandlerFunc
 	status int
 	want   string // in the error, with HOST for where it is
-	// except are calls of which something else is said.
+	// except begins calls of which something else is said.
 	except string
 }{
 	{"401", reply(401, asJSON, `{"message":"Invalid API key","messageId":"api-key.invalid","statusCode":401,"traceID":""}`), 401, "Grafana at HOST does not take the token: it is wrong, expired, or of another Grafana (Grafana: Invalid API key)", ""},
@@ -87,7 +87,7 @@ var answers = []struct {
 	{"403 of a proxy", reply(403, asHTML, "<html>Forbidden"), 403, "HOST answers 403 Forbidden with a web page: it is not Grafana, or something before it refuses us", ""},
 	{"404 of another server", reply(404, "text/plain", "404 page not found\n"), 404, "there is no Grafana at HOST: the address is wrong, or the path that Grafana is under is missing", ""},
 	{"409", reply(409, asJSON, `{"message":"in the way"}`), 409, "(Grafana: in the way)", ""},
-	{"412", reply(412, asJSON, `{"message":"The dashboard has been changed by someone else","status":"version-mismatch"}`), 412, "somebody changed it in Grafana just now: push again", ""},
+	{"412", reply(412, asJSON, `{"message":"The dashboard has been changed by someone else","status":"version-mismatch"}`), 412, "somebody changed it in Grafana just now: push again", "GET "},
 	{"412 of a plugin", reply(412, asJSON, `{"message":"The dashboard belongs to plugin X.","status":"plugin-dashboard"}`), 412, "", ""},
 	{"400", reply(400, asJSON, `{"message":"Cannot save provisioned dashboard"}`), 400, "400 Bad Request (Grafana: Cannot save provisioned dashboard)", ""},
 	{"500", reply(500, asJSON, `{"message":"Failed to query datasource","traceID":"0"}`), 500, "500 Internal Server Error (Grafana: Failed to query datasource)", ""},
@@ -153,8 +153,11 @@ func TestAnswers(t *testing.T) {
 			}
 			var e *push.Error
 			want := strings.ReplaceAll(a.want, "HOST", s.Host())
-			if !errors.As(err, &e) || e.Status != a.status || a.except != name && !strings.Contains(err.Error(), want) {
+			if !errors.As(err, &e) || e.Status != a.status || (a.except == "" || !strings.HasPrefix(name, a.except)) && !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, %s: the error is %v; it should be %d and have %q", name, a.name, err, a.status, want)
+			}
+			if err != nil && call.method == "GET" && (strings.Contains(err.Error(), "somebody") || strings.Contains(err.Error(), "there is a ")) {
+				t.Errorf("%s, %s: nothing was written, and the error is %v", name, a.name, err)
 			}
 		}
 	}
@@ -173,19 +176,41 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestUnexpected: JSON that is not what Grafana documents is an error, and does no harm.
+// TestUnexpected: JSON that is not what Grafana documents is told in words, and not taken for
+// something that somebody has to decide about.
 func TestUnexpected(t *testing.T) {
-	for _, body := range []string{`[]`, `"x"`, `7`, `{"dashboard":[]}`, `{"dashboard":{"uid":[1e999999999]},"meta":7}`, `{"versions":7}`, `{"jsonData":7,"type":[]}`, strings.Repeat("[", 9000) + strings.Repeat("]", 9000)} {
+	for _, body := range []string{
+		`[]`, `"x"`, `7`, `{}`, `null`, `{"status":"ok"}`, `{"uid":"other","dashboard":{"uid":"other"}}`, `{"dashboard":[]}`, `{"dashboard":{"uid":[1e999999999]},"meta":7}`,
+		`{"versions":7}`, `{"jsonData":7,"type":[]}`, strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
+	} {
 		for _, call := range calls {
 			if call.method != "GET" || call.later {
 				continue
 			}
 			s := grafanatest.New(t, 13, "")
 			s.Before(at(call.method, call.path, reply(200, asJSON, body)))
-			plan, err := client(t, s, nil).Plan(t.Context(), wanted(t))
-			if err == nil && len(plan.Refused()) == 0 && call.path != "/api/health" && call.path != "/api/folders/rocelens" {
-				t.Errorf("%s is taken for an answer to %s", body, call.path)
+			_, err := client(t, s, nil).Plan(t.Context(), wanted(t))
+			want := s.Host() + " answers GET " + call.path[1:] + " with something else than Grafana does: "
+			if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "json: ") {
+				t.Errorf("%s is answered to %s, and the error is %v", body, call.path, err)
 			}
+		}
+	}
+	s := grafanatest.New(t, 13, "")
+	s.Before(at("GET", "/api/health", reply(200, asJSON, `{"database":"ok"}`))) // hide_version
+	if plan, err := client(t, s, nil).Plan(t.Context(), wanted(t)); err != nil || plan.Grafana != "" {
+		t.Error(err)
+	}
+}
+
+// TestCircle: what sends us where we are, is not said to have another address.
+func TestCircle(t *testing.T) {
+	s := grafanatest.New(t, 13, "")
+	for _, to := range []string{"/api/health", s.Host() + "/api/health?x=y#z", "?again"} {
+		s.Before(at("GET", "/api/health", sendTo(to)))
+		_, err := client(t, s, nil).Plan(t.Context(), wanted(t))
+		if err == nil || !strings.Contains(err.Error(), s.Host()+" sends us back to the address that was asked, "+s.Host()+"/api/health: ") {
+			t.Errorf("%s: %v", to, err)
 		}
 	}
 }
@@ -269,7 +294,7 @@ func TestUnreachable(t *testing.T) {
 // TestSecrets: neither the token nor the password of the store is in an error, a note or
 // the log, even if all that is sent is repeated in every place that an answer has.
 func TestSecrets(t *testing.T) {
-	for _, status := range []int{200, 302, 401, 412, 502} {
+	for _, status := range []int{200, 201, 302, 401, 412, 502} {
 		for _, call := range calls[:7] {
 			for _, asGrafana := range []bool{true, false} {
 				s := grafanatest.New(t, 13, "")

@@ -35,7 +35,11 @@ func (b *board) version() string {
 
 func (c *Client) board(ctx context.Context, uid string) (*board, error) {
 	var b board
-	err := c.call(ctx, http.MethodGet, "api/dashboards/uid/"+uid, "", nil, &b)
+	path := "api/dashboards/uid/" + uid
+	err := c.call(ctx, http.MethodGet, path, "", nil, &b)
+	if err == nil && b.Content["uid"] != uid {
+		err = c.way.unexpected(http.MethodGet, path, nil)
+	}
 	return &b, err
 }
 
@@ -127,7 +131,11 @@ func (s source) object(key string) map[string]any {
 
 func (c *Client) source(ctx context.Context, uid string) (source, error) {
 	var s source
-	err := c.call(ctx, http.MethodGet, "api/datasources/uid/"+uid, "", nil, &s)
+	path := "api/datasources/uid/" + uid
+	err := c.call(ctx, http.MethodGet, path, "", nil, &s)
+	if err == nil && s.text("uid") != uid {
+		err = c.way.unexpected(http.MethodGet, path, nil)
+	}
 	return s, err
 }
 

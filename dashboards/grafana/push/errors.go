@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"unicode"
@@ -139,6 +140,9 @@ func (t *transport) redirected(req *http.Request, resp *http.Response) *Error {
 	there := *to
 	there.User, there.RawQuery, there.Fragment = nil, "", ""
 	where := t.show(there.String())
+	if sameAddress(&there, req.URL) {
+		return t.errorf(resp.StatusCode, "%s sends us back to the address that was asked, %s: it is not Grafana, or a proxy before it goes in a circle", t.base, where)
+	}
 	// Where only scheme, host, or the path before changed, the rest is the address.
 	if base, is := strings.CutSuffix(there.Path, "/"+t.path(req)); is {
 		there.Path = base
@@ -148,6 +152,17 @@ func (t *transport) redirected(req *http.Request, resp *http.Response) *Error {
 		return t.errorf(resp.StatusCode, "%s sends us to a login, %s: the token was not taken, or a proxy before Grafana wants a login of its own", t.base, where)
 	}
 	return t.errorf(resp.StatusCode, "%s sends us to %s, which is not followed: use the address of Grafana itself", t.base, where)
+}
+
+// sameAddress compares addresses but for what is behind their paths.
+func sameAddress(a, b *url.URL) bool {
+	port := func(u *url.URL) string {
+		if p := u.Port(); p != "" {
+			return p
+		}
+		return map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b) && a.Path == b.Path
 }
 
 // login fits addresses of pages that ask who one is.
@@ -189,7 +204,7 @@ func (t *transport) refused(op operation, code int, message string) *Error {
 func (t *transport) conflict(req *http.Request, e *Error, message string) string {
 	path, text := t.path(req), ""
 	switch {
-	case e.Status != http.StatusConflict && e.Status != http.StatusPreconditionFailed:
+	case e.Status != http.StatusConflict && e.Status != http.StatusPreconditionFailed, req.Method == http.MethodGet:
 		return e.msg
 	case e.Reason == "version-mismatch", req.Method == http.MethodPut:
 		text = "somebody changed it in Grafana just now: push again, which says who"
@@ -232,9 +247,28 @@ func (t *transport) noAnswer(asked, limited context.Context, err error) error {
 	return e
 }
 
-// unexpected is of an answer that is JSON, and not what Grafana documents.
-func (t *transport) unexpected(req *http.Request, err error) error {
-	e := t.errorf(0, "Grafana's answer to %s %s is not what it should be: %v", req.Method, t.path(req), err)
+// unexpected is of an answer that is JSON, and not what Grafana documents. err is what reading it
+// said, if it did; in words it is of no use to those who push.
+func (t *transport) unexpected(method, path string, err error) error {
+	what := "what answers is not Grafana, or the path that Grafana is under is missing"
+	if path != "api/health" {
+		what = "something before it answers in its place, or it is of a version that is not known here"
+	}
+	e := t.errorf(0, "%s answers %s %s with something else than Grafana does: %s", t.base, method, path, what)
 	e.err = err
 	return e
+}
+
+// ofSDK is an error of a call of the SDK. What is none of ours, it says of an answer that it
+// can't read, or of a status that it does not expect, and repeats the whole of it.
+func (t *transport) ofSDK(method, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	err = plain(err)
+	if errors.As(err, &e) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return t.unexpected(method, path, nil)
 }

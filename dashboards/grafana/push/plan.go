@@ -88,11 +88,11 @@ func (c *Client) Plan(ctx context.Context, w Wanted) (*Plan, error) {
 			c.way.secrets = append(c.way.secrets, dsn.NewSecret(secret))
 		}
 	}
-	health, err := c.sdk.GetHealth(ctx)
+	version, err := c.version(ctx)
 	if err != nil {
-		return nil, plain(err)
+		return nil, err
 	}
-	p := &Plan{Grafana: c.way.show(health.Version)}
+	p := &Plan{Grafana: version}
 	add := func(s Step, err error) error {
 		p.Steps = append(p.Steps, s)
 		return s.about(err)
@@ -111,6 +111,19 @@ func (c *Client) Plan(ctx context.Context, w Wanted) (*Plan, error) {
 		}
 	}
 	return p, nil
+}
+
+// version is that of Grafana; empty where Grafana hides it. What answers otherwise than Grafana
+// does is an error.
+func (c *Client) version(ctx context.Context) (string, error) {
+	health, err := c.sdk.GetHealth(ctx)
+	switch {
+	case err != nil:
+		return "", c.way.ofSDK(http.MethodGet, "api/health", err)
+	case health.Version == "" && health.Database == "": // the latter it never hides
+		return "", c.way.unexpected(http.MethodGet, "api/health", nil)
+	}
+	return c.way.show(health.Version), nil
 }
 
 // Old says that this Grafana is older than the boards are made for.
@@ -168,16 +181,18 @@ func (c *Client) folder(ctx context.Context, w Wanted) (Step, error) {
 	s := Step{Kind: "folder", UID: w.Folder, Title: grafana.FolderTitle}
 	f, err := c.sdk.GetFolderByUID(ctx, w.Folder)
 	switch {
+	case err == nil && f.UID != w.Folder:
+		return s, c.way.unexpected(http.MethodGet, "api/folders/"+w.Folder, nil)
 	case err == nil:
 		s.Title = c.way.show(f.Title)
 	case !missing(err):
-		return s, plain(err)
+		return s, c.way.ofSDK(http.MethodGet, "api/folders/"+w.Folder, err)
 	case w.Folder != grafana.FolderUID:
 		s.Action, s.Title, s.Note = Refused, "", "is not there: make it in Grafana, or name none, and the folder "+grafana.FolderTitle+" is made"
 	default:
 		s.Action, s.do = Created, func(ctx context.Context) error {
 			_, err := c.sdk.CreateFolder(ctx, sdk.Folder{UID: w.Folder, Title: grafana.FolderTitle})
-			return err
+			return c.way.ofSDK(http.MethodPost, "api/folders", err)
 		}
 	}
 	return s, nil

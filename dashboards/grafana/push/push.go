@@ -165,7 +165,7 @@ func (c *Client) call(ctx context.Context, method, path, query string, in, out a
 	d := json.NewDecoder(resp.Body)
 	d.UseNumber()
 	if err := d.Decode(out); err != nil {
-		return c.way.unexpected(req, err)
+		return c.way.unexpected(method, path, err)
 	}
 	return nil
 }

@@ -440,6 +440,7 @@ func (s *Server) save(uid, folder, message, by string, content Object) {
 	}
 	b.version++
 	b.folder, b.content = folder, maps.Clone(content)
+	b.content["uid"] = uid
 	delete(b.content, "id")
 	delete(b.content, "version")
 	b.history = append([]Object{{
