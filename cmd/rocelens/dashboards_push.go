@@ -60,21 +60,38 @@ refuses something.`,
 	addDataSources(f, &o.store, &o.export)
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and change nothing")
 	f.BoolVar(&o.want.Force, "force", false, "overwrite boards that were changed in Grafana, move them back, and send passwords anew")
-	f.DurationVar(&o.cfg.Timeout, "timeout", o.cfg.Timeout, "the longest that an answer may take, `DUR` as in 30s")
+	f.DurationVar(&o.cfg.Timeout, "timeout", o.cfg.Timeout, "the longest that an answer, or the token, may take, `DUR` as in 30s")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "say each request")
 	return cmd
 }
 
-// token is that of the file, or of the environment.
-func (o *dashboardsPushOptions) token() (dsn.Secret, error) {
+// token is that of the file, or of the environment. A file may be a pipe, into which nobody writes.
+func (o *dashboardsPushOptions) token(ctx context.Context) (dsn.Secret, error) {
 	if o.tokenFile == "" {
 		return dsn.NewSecret(os.Getenv(push.TokenEnv)), nil
 	}
-	t, err := dsn.ReadSecret(o.tokenFile)
-	if err != nil {
-		return t, fmt.Errorf("the token: %w", err)
+	type result struct {
+		token dsn.Secret
+		err   error
 	}
-	return t, nil
+	read := make(chan result, 1)
+	go func() {
+		t, err := dsn.ReadSecret(o.tokenFile)
+		read <- result{t, err}
+	}()
+	limit := time.NewTimer(o.cfg.Timeout)
+	defer limit.Stop()
+	select {
+	case r := <-read:
+		if r.err != nil {
+			return r.token, fmt.Errorf("the token: %w", r.err)
+		}
+		return r.token, nil
+	case <-limit.C:
+		return dsn.Secret{}, fmt.Errorf("the token: %s gave none within %v (--timeout)", o.tokenFile, o.cfg.Timeout)
+	case <-ctx.Done():
+		return dsn.Secret{}, orInterrupted(ctx.Err(), "nothing was changed")
+	}
 }
 
 func (o *dashboardsPushOptions) run(ctx context.Context) (err error) {
@@ -87,7 +104,7 @@ func (o *dashboardsPushOptions) run(ctx context.Context) (err error) {
 	if o.export.Store, err = parseDSN(o.store); err != nil {
 		return err
 	}
-	if o.cfg.Token, err = o.token(); err != nil {
+	if o.cfg.Token, err = o.token(ctx); err != nil {
 		return err
 	}
 	o.cfg.Agent = "rocelens/" + toolVersion()
