@@ -49,10 +49,10 @@ func (e *Export) Validate() error {
 	if err == nil && u.User != nil || err != nil && strings.Contains(e.Prometheus, "@") { // then it may have one, and is not repeated
 		return errors.New("the address of Prometheus has a user: what is written is no place for passwords; set it in Grafana")
 	}
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return fmt.Errorf("%q is no address of Prometheus: use http://HOST:9090", e.Prometheus)
 	}
-	return nil
+	return CheckAddress("Prometheus", u, e.Prometheus)
 }
 
 // Write writes boards, what tells Grafana of them and of their data sources, and

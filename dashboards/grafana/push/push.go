@@ -19,6 +19,7 @@ import (
 
 	"github.com/grafana-tools/sdk"
 
+	"github.com/rocelens/rocelens/dashboards/grafana"
 	"github.com/rocelens/rocelens/storage/dsn"
 )
 
@@ -63,8 +64,11 @@ func address(s string) (*url.URL, error) {
 		return nil, fmt.Errorf("the address of Grafana has a user in it: users and passwords are not taken; "+
 			"make a service account in Grafana, and put its token into a file or into %s", TokenEnv)
 	}
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return nil, errAddress
+	}
+	if err := grafana.CheckAddress("Grafana", u, s); err != nil {
+		return nil, err
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}, nil
 }
