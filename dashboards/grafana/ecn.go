@@ -12,7 +12,7 @@ func ecn() *builder {
 	return board(uidECN, "RoCE: ECN lag", "How much is marked, and how long it takes from marks to CNPs, from those until the sender is slow, and until it is as fast as before.",
 		append(flowVariables(), instanceVariable())...).
 		WithPanel(limits(curves("Marked CE by interface", "Share of packets marked CE.", "no traffic", units.PercentUnit, prometheusSource()), 0.01, 0.05, 0.2).Span(third).
-			WithTarget(promRange(share(summed(`rate(rocelens_ecn_packets_total{instance=~"$instance",priority=~"$priority",codepoint="ce"}[$__rate_interval])`, "interface"), rate("rocelens_ecn_packets_total", ofFlows, "interface")), "{{interface}}"))).
+			WithTarget(promRange(share(summed(`rate(rocelens_ecn_packets_total{instance=~"$instance",priority=~"$priority",codepoint="ce"}[$__rate_interval])`, byInterface), rate("rocelens_ecn_packets_total", ofFlows, byInterface)), "{{instance}} {{interface}}"))).
 		WithPanel(bars("Marks and CNPs", "Marked data packets, CNPs, and those of them without a mark before: marks that were made behind the tap.", "no metrics", units.PacketsPerSecond, prometheusSource()).Span(third).
 			WithTarget(promRange(`sum(rate(rocelens_marked_packets_total{instance=~"$instance",priority=~"$priority",class="data"}[$__rate_interval]))`, "marked data")).
 			WithTarget(promRange(`sum(rate(rocelens_packets_total{instance=~"$instance",priority=~"$priority",class="cnp"}[$__rate_interval]))`, "CNPs").RefId("B")).

@@ -92,6 +92,7 @@ func lintPanels(t *testing.T, b *boardtest.Board) {
 		if len(p.Targets) == 0 {
 			t.Errorf("%s asks nothing", p.Title)
 		}
+		lintInterfaces(t, &p)
 		lintLinks(t, &p)
 		lintOverrides(t, &p)
 	}
@@ -113,6 +114,22 @@ func lintText(t *testing.T, p *boardtest.Panel) {
 			if !slices.Contains([]string{"green", "yellow", "orange", "red", "blue"}, s.Color) {
 				t.Errorf("%s: colour %s", p.Title, s.Color)
 			}
+		}
+	}
+}
+
+// lintInterfaces: what is by interface is by monitor too, and says so, since interfaces of
+// two monitors may have the same name.
+func lintInterfaces(t *testing.T, p *boardtest.Panel) {
+	grouped := regexp.MustCompile(`\b(?:by|on|without)\s*\(([^)]*)\)`)
+	for _, q := range p.Targets {
+		for _, m := range grouped.FindAllStringSubmatch(q.Expr, -1) {
+			if labels := strings.Split(m[1], ", "); slices.Contains(labels, "interface") && !slices.Contains(labels, "instance") {
+				t.Errorf("%s: interfaces of the same name are added up: %s", p.Title, q.Expr)
+			}
+		}
+		if strings.Contains(q.LegendFormat, "{{interface}}") && !strings.Contains(q.LegendFormat, "{{instance}}") {
+			t.Errorf("%s: the legend %q does not say whose interface it is", p.Title, q.LegendFormat)
 		}
 	}
 }

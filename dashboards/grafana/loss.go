@@ -30,7 +30,7 @@ func loss() *builder {
 			WithTarget(promRange(rate("rocelens_naks_total", ofFlows, "code"), "{{code}}")).
 			WithTarget(promRange(rate("rocelens_rnr_naks_total", ofFlows, ""), "rnr").RefId("B"))).
 		WithPanel(bars("Corrupt packets", "RoCE packets with a wrong ICRC, by interface: a bad cable, optic, or memory of a device.", "no metrics", units.PacketsPerSecond, prometheusSource()).
-			WithTarget(promRange(rate("rocelens_icrc_errors_total", ofFlows, "interface"), "{{interface}}"))).
+			WithTarget(promRange(rate("rocelens_icrc_errors_total", ofFlows, byInterface), "{{instance}} {{interface}}"))).
 		WithPanel(worst("Flows that send most again", "Flows by packets sent again, the worst first. A row leads to its session.", query.ByRetransmitted)).
 		WithPanel(worst("Flows that lose most", "Flows by packets lost, before the tap and behind it. Those of one host, or through one port, have one cause.", query.ByLost)).
 		WithPanel(rows("Loss between hosts", "Pairs of hosts by packets lost. A single bad pair is a host or a link; one host in all of them is its link.", "nothing was lost", lossBetween()).

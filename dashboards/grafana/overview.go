@@ -27,7 +27,7 @@ func overview() *builder {
 			WithTarget(promNow(share(summed(`rate(rocelens_ecn_packets_total{instance=~"$instance",priority=~"$priority",codepoint="ce"}[$__rate_interval])`, ""), rate("rocelens_ecn_packets_total", ofFlows, ""))))).
 		WithPanel(number("Paused, worst link", "Share of the time for which the most paused priority of a link may not send.", "no pauses", units.PercentUnit).
 			Thresholds(levels(0.01, 0.1, 0.5)).Links(toBoard("PFC storms", uidPFC)).
-			WithTarget(promNow("max(" + rate("rocelens_paused_seconds_total", ofPauses, "interface, priority") + ")"))).
+			WithTarget(promNow("max(" + rate("rocelens_paused_seconds_total", ofPauses, byPriority) + ")"))).
 		WithPanel(number("Storms", "Storms of pauses that were found in the time of the board.", "none", units.Short).
 			Decimals(0).Thresholds(levels(some)).Links(toBoard("PFC storms", uidPFC)).WithTarget(promNow(risen("rocelens_pause_storms_total", ofProbe)))).
 		WithPanel(number("Dropped by probes", "Frames that probes lost in the time of the board because their rings were full: what they say of losses is less certain then.", "no capture", units.Short).
@@ -37,7 +37,7 @@ func overview() *builder {
 		WithPanel(bars("Findings told", "Findings of monitors, by code, when they were told.", "nothing was found", units.Short, prometheusSource()).Span(third).
 			WithTarget(promRange("sum by (code) (increase(rocelens_findings_total"+ofProbe+"[$__rate_interval])) > 0", "{{code}}"))).
 		WithPanel(curves("Throughput", "Bytes of RoCE packets on the wire, by interface.", "no traffic", units.BitsPerSecondSI, prometheusSource()).Span(third).
-			WithTarget(promRange("8 * "+rate("rocelens_bytes_total", ofFlows, "interface"), "{{interface}}"))).
+			WithTarget(promRange("8 * "+rate("rocelens_bytes_total", ofFlows, byInterface), "{{instance}} {{interface}}"))).
 		WithPanel(worst("Flows that send most again", "Flows by packets sent again, the worst first. A row leads to its session.", query.ByRetransmitted)).
 		WithPanel(rows("Busiest receivers", "Hosts by what they were sent. Many senders with many marks on one receiver are an incast.", "no flows", receivers()).
 			OverrideByName("Sent", unit(units.BytesSI)).OverrideByName("Marked CE", unit(units.PercentUnit)).OverrideByName("Lost", unit(units.Short)).Span(half).DataLinks(toSession("Receiver"))).

@@ -14,11 +14,11 @@ func pfc() *builder {
 		append(placeVariables(), priorityVariable(), instanceVariable())...).
 		WithPanel(limits(curves("Paused", "Share of the time for which a priority of a link may not send. Zero where the speed of the link is not known.", "no pauses", units.PercentUnit, prometheusSource()), 0.01, 0.1, 0.5).
 			Max(1).
-			WithTarget(promRange(rate("rocelens_paused_seconds_total", ofPauses, "interface, priority"), "{{interface}} priority {{priority}}"))).
+			WithTarget(promRange(rate("rocelens_paused_seconds_total", ofPauses, byPriority), "{{instance}} {{interface}} priority {{priority}}"))).
 		WithPanel(bars("Storms", "Storms that were found, by interface, in each step of time.", "no storms", units.Short, prometheusSource()).Span(quarter).
-			WithTarget(promRange("sum by (interface) (increase(rocelens_pause_storms_total"+ofProbe+"[$__rate_interval]))", "{{interface}}"))).
+			WithTarget(promRange(summed("increase(rocelens_pause_storms_total"+ofProbe+"[$__rate_interval])", byInterface), "{{instance}} {{interface}}"))).
 		WithPanel(bars("Pause frames", "Frames that ask for pauses, by interface.", "no pauses", units.PacketsPerSecond, prometheusSource()).Span(quarter).
-			WithTarget(promRange(rate("rocelens_pause_frames_total", ofPauses, "interface"), "{{interface}}"))).
+			WithTarget(promRange(rate("rocelens_pause_frames_total", ofPauses, byInterface), "{{instance}} {{interface}}"))).
 		WithPanel(states("Who is stopped, when", "Each line is a priority of a link, told by who stops it; its colour is the share of each step that it stood still: green to 1 %, then yellow, orange from 10 %, red from half of it. Where it is blank nothing was paused. Of pauses that began in the time of the board.", "no pauses", pauseStates())).
 		WithPanel(stormRows("Storms by port", "Ports that kept others paused for too long, by priority, the worst first.", "no storms", false)).
 		WithPanel(worst("Victims", "Flows by how long their receiver's port, or the router before it, paused their priority on the same tap. A row leads to its session.", query.ByPause)).

@@ -19,12 +19,12 @@ func probe() *builder {
 		WithPanel(number("Rows lost", "Rows of the store that were dropped in the time of the board.", "no store", units.Short).Span(quarter).Decimals(0).Thresholds(levels(some)).
 			WithTarget(promNow(`sum(increase(rocelens_store_rows_total{instance=~"$instance",result="dropped"}[$__range]))`))).
 		WithPanel(curves("Captured", "Frames that were captured and read, by interface.", "no probe", units.PacketsPerSecond, prometheusSource()).Span(third).
-			WithTarget(promRange(rate("rocelens_capture_frames_total", ofProbe, "instance, interface"), "{{instance}} {{interface}}"))).
+			WithTarget(promRange(rate("rocelens_capture_frames_total", ofProbe, byInterface), "{{instance}} {{interface}}"))).
 		WithPanel(bars("Dropped", "Frames that were lost because the ring was full. More --buffer, a --snaplen, or more probes help.", "no probe", units.PacketsPerSecond, prometheusSource()).Span(third).
-			WithTarget(promRange(rate("rocelens_capture_dropped_frames_total", ofProbe, "instance, interface"), "{{instance}} {{interface}}"))).
+			WithTarget(promRange(rate("rocelens_capture_dropped_frames_total", ofProbe, byInterface), "{{instance}} {{interface}}"))).
 		WithPanel(bars("Lost by the mirror", "RoCE packets that the mirror or the capture lost and not the network, by the gaps that it left; and packets that came cut short.", "no metrics", units.PacketsPerSecond, prometheusSource()).Span(third).
-			WithTarget(promRange(rate("rocelens_capture_lost_packets_total", ofProbe, "interface"), "{{interface}} lost")).
-			WithTarget(promRange(rate("rocelens_truncated_packets_total", ofProbe, "interface"), "{{interface}} cut short").RefId("B"))).
+			WithTarget(promRange(rate("rocelens_capture_lost_packets_total", ofProbe, byInterface), "{{instance}} {{interface}} lost")).
+			WithTarget(promRange(rate("rocelens_truncated_packets_total", ofProbe, byInterface), "{{instance}} {{interface}} cut short").RefId("B"))).
 		WithPanel(curves("Rows to the store", "Rows that the store has, by table.", "no store", units.RowsPerSecond, prometheusSource()).Span(third).
 			WithTarget(promRange(`sum by (table) (rate(rocelens_store_rows_total{instance=~"$instance",result="written"}[$__rate_interval]))`, "{{table}}"))).
 		WithPanel(curves("Waiting for the store", "Rows that wait on disk. A line that rises means a store that is away or too slow.", "no store", units.Short, prometheusSource()).Span(third).

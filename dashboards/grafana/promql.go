@@ -10,6 +10,12 @@ const (
 	ofProbe  = `{instance=~"$instance"}`
 )
 
+// What interfaces are told apart by: two monitors may have one of the same name.
+const (
+	byInterface = "instance, interface"
+	byPriority  = byInterface + ", priority"
+)
+
 // rate is the sum a second of a counter, by labels or in all.
 func rate(counter, labels, by string) string {
 	return summed("rate("+counter+labels+"[$__rate_interval])", by)
