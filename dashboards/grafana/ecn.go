@@ -33,8 +33,8 @@ func ecn() *builder {
 // lag is a panel of a histogram's quantiles.
 func lag(title, about, histogram string) seriesPanel {
 	return curves(title, about, "no CNPs", units.Seconds, prometheusSource()).Span(quarter).
-		WithTarget(promRange(quantile(0.5, histogram, ""), "p50")).
-		WithTarget(promRange(quantile(0.99, histogram, ""), "p99").RefId("B"))
+		WithTarget(promRange(quantile(0.5, histogram), "p50")).
+		WithTarget(promRange(quantile(0.99, histogram), "p99").RefId("B"))
 }
 
 // markedByDSCP are shares of marked packets over time.

@@ -21,8 +21,8 @@ func loss() *builder {
 			WithTarget(promRange(share(rate("rocelens_retransmitted_bytes_total", ofFlows, ""), rate("rocelens_payload_bytes_total", ofFlows, "")), "payload sent again")).
 			WithTarget(promRange(share(rate("rocelens_wasted_packets_total", ofFlows, ""), rate("rocelens_retransmitted_packets_total", ofFlows, "")), "of it for nothing").RefId("B"))).
 		WithPanel(curves("NAK reaction", "NAK at the tap to the first packet sent again.", "no NAKs", units.Seconds, prometheusSource()).Span(third).
-			WithTarget(promRange(quantile(0.5, "rocelens_nak_reaction_seconds", ""), "p50")).
-			WithTarget(promRange(quantile(0.99, "rocelens_nak_reaction_seconds", ""), "p99").RefId("B"))).
+			WithTarget(promRange(quantile(0.5, "rocelens_nak_reaction_seconds"), "p50")).
+			WithTarget(promRange(quantile(0.99, "rocelens_nak_reaction_seconds"), "p99").RefId("B"))).
 		WithPanel(curves("Standing still", "Seconds per second, summed over all streams: waits after RNR NAKs (the receiver had no buffer) and silences before timeouts.", "no metrics", units.Seconds, prometheusSource()).Span(third).
 			WithTarget(promRange(rate("rocelens_rnr_wait_seconds_total", ofFlows, ""), "RNR")).
 			WithTarget(promRange(rate("rocelens_silence_seconds_total", ofFlows, ""), "silence").RefId("B"))).

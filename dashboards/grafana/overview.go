@@ -8,26 +8,27 @@ import (
 	"github.com/rocelens/rocelens/storage/schema"
 )
 
-// overview is the board that says whether anything is wrong now, and where.
+// overview is the board that says whether anything is wrong, and where. Its numbers are of the
+// time of the board: what was wrong for a moment is not gone a minute later.
 func overview() *builder {
-	return board(uidOverview, "RoCE: fabric overview", "Is anything wrong now, and where? Numbers of the whole fabric, what was found, and the flows and receivers to look at.",
+	return board(uidOverview, "RoCE: fabric overview", "Is anything wrong, and where? Numbers of the whole fabric, what was found, and the flows and receivers to look at.",
 		append(flowVariables(), instanceVariable())...).
-		WithPanel(number("Goodput", "Payload of PSNs seen for the first time, per second.", "no traffic", units.BitsPerSecondSI).
+		WithPanel(number("Goodput", "Payload of PSNs seen for the first time, per second, at the end of the time of the board.", "no traffic", units.BitsPerSecondSI).
 			Thresholds(plain()).WithTarget(promNow("8 * " + rate("rocelens_goodput_bytes_total", ofFlows, "")))).
-		WithPanel(number("Sent again", "Share of request packets that are retransmissions. A lossless fabric has none.", "no requests", units.PercentUnit).
+		WithPanel(number("Sent again", "Share of the request packets in the time of the board that are retransmissions. A lossless fabric has none.", "no requests", units.PercentUnit).
 			Thresholds(levels(0.0001, 0.001, 0.01)).Links(toBoard("Retransmits and loss", uidLoss)).
-			WithTarget(promNow(share(rate("rocelens_retransmitted_packets_total", ofFlows, ""), summed(`rate(rocelens_packets_total{instance=~"$instance",priority=~"$priority",class="request"}[$__rate_interval])`, ""))))).
+			WithTarget(promNow(share(risen("rocelens_retransmitted_packets_total", ofFlows), risen("rocelens_packets_total", `{instance=~"$instance",priority=~"$priority",class="request"}`))))).
 		WithPanel(number("Lost packets", "Packets lost in the time of the board, before the tap and behind it.", "no metrics", units.Short).
 			Decimals(0).Thresholds(levels(some, 100)).Links(toBoard("Retransmits and loss", uidLoss)).
 			WithTarget(promNow(risen("rocelens_lost_packets_total", ofFlows)))).
-		WithPanel(number("ACK latency, p99", "First transmission of a packet to the first answer that advances past it.", "no answers", units.Seconds).
-			Thresholds(levels(0.001, 0.01)).WithTarget(promNow(quantile(0.99, "rocelens_ack_latency_seconds", "")))).
-		WithPanel(number("Marked CE", "Share of packets that a switch marked as having met congestion.", "no traffic", units.PercentUnit).
+		WithPanel(number("ACK latency, p99", "First transmission of a packet to the first answer that advances past it, in the time of the board.", "no answers", units.Seconds).
+			Thresholds(levels(0.001, 0.01)).WithTarget(promNow(quantileOfAll(0.99, "rocelens_ack_latency_seconds")))).
+		WithPanel(number("Marked CE", "Share of the packets in the time of the board that a switch marked as having met congestion.", "no traffic", units.PercentUnit).
 			Thresholds(levels(0.01, 0.05, 0.2)).Links(toBoard("ECN lag", uidECN)).
-			WithTarget(promNow(share(summed(`rate(rocelens_ecn_packets_total{instance=~"$instance",priority=~"$priority",codepoint="ce"}[$__rate_interval])`, ""), rate("rocelens_ecn_packets_total", ofFlows, ""))))).
-		WithPanel(number("Paused, worst link", "Share of the time for which the most paused priority of a link may not send.", "no pauses", units.PercentUnit).
+			WithTarget(promNow(share(risen("rocelens_ecn_packets_total", `{instance=~"$instance",priority=~"$priority",codepoint="ce"}`), risen("rocelens_ecn_packets_total", ofFlows))))).
+		WithPanel(number("Paused, worst link", "Share of the time for which a priority of a link may not send: of the most paused one, in its worst step of the time of the board, a minute or so. A storm of a second is 2 % of a minute: that there was one, Storms says. A pause counts when it ends.", "no pauses", units.PercentUnit).
 			Thresholds(levels(0.01, 0.1, 0.5)).Links(toBoard("PFC storms", uidPFC)).
-			WithTarget(promNow("max(" + rate("rocelens_paused_seconds_total", ofPauses, byPriority) + ")"))).
+			WithTarget(promNow("clamp_max(" + worstOf("max("+rate("rocelens_paused_seconds_total", ofPauses, byPriority)+")") + ", 1)"))).
 		WithPanel(number("Storms", "Storms of pauses that were found in the time of the board.", "none", units.Short).
 			Decimals(0).Thresholds(levels(some)).Links(toBoard("PFC storms", uidPFC)).WithTarget(promNow(risen("rocelens_pause_storms_total", ofProbe)))).
 		WithPanel(number("Dropped by probes", "Frames that probes lost in the time of the board because their rings were full: what they say of losses is less certain then.", "no capture", units.Short).

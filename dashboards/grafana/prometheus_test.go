@@ -216,6 +216,7 @@ func TestPrometheus(t *testing.T) {
 			}
 			m.see(t, trouble...)
 			p.knows(t, fmt.Sprintf("sum(rocelens_packets_total) > %v", first[0].number()))
+			p.knows(t, "count_over_time(rocelens_paused_seconds_total[5m]) > 5") // so many that there is a rate at a full second
 			s := &boardtest.Screen{From: time.Unix(0, 0), To: time.Unix(300, 0), Variables: map[string][]string{
 				"instance": {strings.TrimPrefix(m.URL, "http://"), "another:9797"}, "priority": {"0", "1", "2", "3", "4", "5", "6", "7", "none"},
 			}}

@@ -26,6 +26,9 @@ func risen(counter, labels string) string {
 	return "sum(increase(" + counter + labels + "[$__range]))"
 }
 
+// worstOf is the highest value that an expression had in the time of the board.
+func worstOf(expr string) string { return "max_over_time(" + expr + "[$__range:$__interval])" }
+
 func summed(what, by string) string {
 	if by == "" {
 		return "sum(" + what + ")"
@@ -37,13 +40,15 @@ func summed(what, by string) string {
 // nothing to be a part of.
 func share(part, of string) string { return part + " / (" + of + " > 0)" }
 
-// quantile is that of a histogram in seconds, by its classic buckets or else by
-// its native ones: which are there is for who scrapes to say.
-func quantile(q float64, histogram, by string) string {
-	classic := "le"
-	if by != "" {
-		classic += ", " + by
-	}
-	return fmt.Sprintf("histogram_quantile(%v, %s) or histogram_quantile(%v, %s)",
-		q, rate(histogram+"_bucket", ofFlows, classic), q, rate(histogram, ofFlows, by))
+// quantile is that of a histogram in seconds in each step, by its classic buckets or else by
+// its native ones: which are there is for who scrapes to say. quantileOfAll is that of the time of the board.
+func quantile(q float64, histogram string) string {
+	return quantileIn("$__rate_interval", q, histogram)
+}
+
+func quantileOfAll(q float64, histogram string) string { return quantileIn("$__range", q, histogram) }
+
+func quantileIn(window string, q float64, histogram string) string {
+	return fmt.Sprintf("histogram_quantile(%v, sum by (le) (rate(%s_bucket%s[%s]))) or histogram_quantile(%v, sum(rate(%s%s[%s])))",
+		q, histogram, ofFlows, window, q, histogram, ofFlows, window)
 }

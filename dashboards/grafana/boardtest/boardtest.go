@@ -3,6 +3,7 @@
 package boardtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -147,6 +148,7 @@ func Parse(t testing.TB, uid string) *Board {
 type Screen struct {
 	From, To  time.Time
 	Interval  time.Duration
+	Rates     time.Duration // what rates are of; all the time of the screen if 0
 	Variables map[string][]string
 }
 
@@ -246,9 +248,10 @@ func (s *Screen) SQL(t testing.TB, text string) string {
 
 // PromQL is a query of Prometheus as Grafana sends it.
 func (s *Screen) PromQL(text string) string {
-	window := strconv.Itoa(int(s.To.Sub(s.From).Seconds())) + "s"
+	seconds := func(d time.Duration) string { return strconv.Itoa(max(int(d.Seconds()), 1)) + "s" }
+	all := s.To.Sub(s.From)
 	for _, m := range [][2]string{
-		{"$__rate_interval", window}, {"$__range", window},
+		{"$__rate_interval", seconds(cmp.Or(s.Rates, all))}, {"$__range", seconds(all)}, {"$__interval", seconds(s.Interval)},
 		{"$instance", "(" + strings.Join(s.Variables["instance"], "|") + ")"},
 		{"$priority", "(" + strings.Join(s.Variables["priority"], "|") + ")"},
 	} {
