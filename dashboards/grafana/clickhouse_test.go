@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -87,7 +88,7 @@ func anything([]row, *scenario.Truth) string { return "" }
 func lossRow(truth *scenario.Truth) map[string]any {
 	s := truth.Sessions[0]
 	return map[string]any{
-		"src": s.A.Addr, "dst": s.B.Addr, "src_qpn": float64(s.A.QPN), "dst_qpn": float64(s.B.QPN), "packets": float64(truth.Totals.RequestsSeen),
+		"src": s.A.Addr, "dst": s.B.Addr, "src QPN": strconv.Itoa(int(s.A.QPN)), "dst QPN": strconv.Itoa(int(s.B.QPN)), "packets": float64(truth.Totals.RequestsSeen),
 		"sent again": float64(truth.Totals.Fills + truth.Totals.Repeats), "lost before": float64(truth.Totals.DropsBefore), "lost behind": 0.0,
 	}
 }
@@ -136,6 +137,9 @@ var scenes = map[string]scene{
 	"rocelens-overview What is wrong A": {"pfc_storm", func(rows []row, _ *scenario.Truth) string {
 		if len(rows) == 0 || rows[0].Text("severity") != "critical" || rows[0].Text("code") != "pfc-storm" {
 			return fmt.Sprintf("the worst is not the storm: %v", rows)
+		}
+		if leads := rows[0].Text("session"); leads != "none" { // it is about no session
+			return fmt.Sprintf("its link leads to the session %q", leads)
 		}
 		return ""
 	}, nil},
@@ -338,11 +342,42 @@ func (l *lab) filters(t *testing.T, queries map[string]boardtest.Query, truths m
 			t.Errorf("%s with %s %s: %d rows, not %d", c.query, c.variable, c.value, len(rows), c.rows)
 		}
 	}
+	l.finds(t, queries["rocelens-session $session"].Text, truths["loss_before"])
 	// A link from a flow's row finds its session.
 	s := on("loss_before", truths["loss_before"])
 	flow := l.ask(t, s.SQL(t, queries["rocelens-loss Flows that lose most A"].Text)).Data[0].Text("flow")
 	s.Variables["find"] = []string{flow}
 	if rows := l.ask(t, s.SQL(t, queries["rocelens-session $session"].Text)).Data; len(rows) != 1 {
 		t.Errorf("flow %q has %d sessions", flow, len(rows))
+	}
+}
+
+// finds: a session is found by what people have of it, as they write it.
+func (l *lab) finds(t *testing.T, query string, truth *scenario.Truth) {
+	a := truth.Sessions[0].A
+	s := on("loss_before", truth)
+	id := l.ask(t, s.SQL(t, query)).Data[0].Text("session")
+	for find, rows := range map[string]int{
+		"": 1, " ": 1, id: 1, strings.ToUpper(id) + " ": 1, a.Addr: 1, "  " + a.Addr + "\t": 1,
+		fmt.Sprint(a.QPN): 1, fmt.Sprintf("0x%x", a.QPN): 1, fmt.Sprintf(" 0X%06X ", a.QPN): 1, fmt.Sprintf("%x", a.QPN): 0,
+		fmt.Sprintf("%s/0x%x", a.Addr, a.QPN): 1, fmt.Sprintf("%s / %d", a.Addr, a.QPN): 1, fmt.Sprintf("%s QP %d", a.Addr, a.QPN): 1,
+		"10.9.9.9/" + fmt.Sprint(a.QPN): 0, fmt.Sprintf("%s/%d", a.Addr, a.QPN+1): 0,
+		`\`: 0, `'`: 0, `10.0.0.1\' OR 1 --`: 0, "$__fromTime": 0, "${session}": 0, "%": 0, "0": 0, "?": 0, "none": 0,
+	} {
+		s.Variables["find"] = []string{find}
+		if got := l.ask(t, s.SQL(t, query)).Data; len(got) != rows {
+			t.Errorf("%q finds %d sessions, not %d", find, len(got), rows)
+		}
+	}
+	// Of a session of which one direction is captured a QPN is not known.
+	one := l.load(t, "one_sided_requests")
+	s = on("one_sided_requests", one)
+	text := l.ask(t, s.SQL(t, query)).Data[0].Text("text")
+	if want := one.Sessions[0].A.Addr + " QP ? - "; !strings.Contains(text, want) {
+		t.Errorf("a session is called %q, without %q", text, want)
+	}
+	s.Variables["find"] = []string{one.Sessions[0].A.Addr + "/?"}
+	if got := l.ask(t, s.SQL(t, query)).Data; len(got) != 1 {
+		t.Errorf("%d sessions without a QPN", len(got))
 	}
 }

@@ -45,10 +45,13 @@ func overview() *builder {
 		WithPanel(stormRows("Storms by port", "Ports that kept others paused for too long, by priority.", "no storms", false).Span(half).DataLinks(toBoard("PFC storms", uidPFC)))
 }
 
+// firstSession is where the link of a finding leads.
+const firstSession = "if(empty(sessions), '" + nothing + "', sessions[1]) AS session"
+
 // findings is a table of what is wrong.
 func findings(title, filter string) tablePanel {
 	return rows(title, "Findings, the worst first: what is wrong, what it means and what to check next.", "nothing was found",
-		`SELECT severity, time, code, title, detail, if(empty(sessions), '', sessions[1]) AS session, length(sessions) AS "of sessions"
+		`SELECT severity, time, code, title, detail, `+firstSession+`, length(sessions) AS "of sessions"
 FROM (
 `+ask(query.Findings{Range: anyTime, Where: anywhere, Limit: 200}, filter)+`
 )`).
@@ -64,7 +67,7 @@ func worst(title, about string, by query.Measure) tablePanel {
 	if by == query.ByPause { // those are told by their MACs, which minutes have not
 		source, filter = query.Intervals, ofPlace
 	}
-	return rows(title, about, "no flow has any", `SELECT src, src_qpn, dst, dst_qpn, service, probe, tap, packets, goodput_bytes AS goodput, retransmitted_packets AS "sent again",
+	return rows(title, about, "no flow has any", `SELECT src, `+numbered("src_qpn")+` AS "src QPN", dst, `+numbered("dst_qpn")+` AS "dst QPN", service, probe, tap, packets, goodput_bytes AS goodput, retransmitted_packets AS "sent again",
     lost_before_tap AS "lost before", lost_after_tap AS "lost behind", ce_share AS "marked CE", cnps_received AS CNPs, paused_ns AS paused, ack_latency_p50 AS "ACK p50", ack_latency_p99 AS "ACK p99", toString(flow) AS flow
 FROM (
 `+ask(query.WorstFlows{Range: anyTime, Where: anywhere, Source: source, By: by}, filter)+`

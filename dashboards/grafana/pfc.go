@@ -62,7 +62,7 @@ ORDER BY time, port`
 
 // pauseFindings are those about flow control.
 func pauseFindings() string {
-	return `SELECT severity, time, code, title, detail, if(empty(sessions), '', sessions[1]) AS session
+	return `SELECT severity, time, code, title, detail, ` + firstSession + `
 FROM (
 ` + ask(query.Findings{Range: anyTime, Where: anywhere}, ofFinding) + `
 )

@@ -41,20 +41,30 @@ const chosen = "${session:singlequote}"
 
 // findVariable is by what sessions are looked for.
 func findVariable() variable {
-	return dashboard.NewTextBoxVariableBuilder("find").Label("Find").Description("An address, a QPN, the number of a flow or the id of a session; empty for all").
+	return dashboard.NewTextBoxVariableBuilder("find").Label("Find").Description("An address, a QPN, both as 10.0.0.1/0x8c, the number of a flow or the id of a session; empty for all").
 		DefaultValue(dashboard.StringOrMap{String: cog.ToPtr("")})
 }
 
+// wanted is what is looked for, whatever somebody types: in small letters, without blanks around it or
+// its slash, which may be written as in the list, and without zeros before a hexadecimal number. Quotes of
+// Grafana would leave a backslash as it is.
+const wanted = `replaceRegexpOne(replaceRegexpOne(trimBoth(replaceRegexpAll(lower(decodeURLComponent('${find:percentencode}')), '\\s+', ' ')), ' ?/ ?| qp ', '/'), '(^|/)0x0*([0-9a-f])', '\\10x\\2')`
+
+// nothing is what finds nothing, for links of rows that are about no session: without it they would lead to
+// the newest of all.
+const nothing = "none"
+
 // sessionVariable is a choice of those that were found, the newest first.
 func sessionVariable() variable {
-	found := "${find:singlequote}"
-	text := `SELECT session, concat(any(a), ' - ', any(b), ' ', any(service)) AS text
+	text := `SELECT session, concat(any(a_at), ' QP ', any(a_no), ' - ', any(b_at), ' QP ', any(b_no), ' ', any(service)) AS text
 FROM
 (
-    SELECT session, last, service, concat(` + address("a_addr") + `, ' QP ', toString(a_qpn)) AS a, concat(` + address("b_addr") + `, ' QP ', toString(b_qpn)) AS b
+    SELECT session, last, service, ` + address("a_addr") + " AS a_at, " + numbered("a_qpn") + " AS a_no, " + inHex("a_qpn") + ` AS a_hex,
+        ` + address("b_addr") + " AS b_at, " + numbered("b_qpn") + " AS b_no, " + inHex("b_qpn") + ` AS b_hex
     FROM ` + tables().Name(schema.Sessions().Table) + ` AS s
-    WHERE s.last >= ` + from + " AND s.first < " + to + " AND " + ofPlace + ` AND (` + found + ` = ''
-        OR has(array(session, toString(a_flow), toString(b_flow), toString(a_qpn), toString(b_qpn), ` + address("a_addr") + ", " + address("b_addr") + `), ` + found + `))
+    WHERE s.last >= ` + from + " AND s.first < " + to + " AND " + ofPlace + ` AND (` + wanted + ` = ''
+        OR has(array(lower(session), toString(a_flow), toString(b_flow), a_at, b_at, a_no, b_no, a_hex, b_hex,
+            concat(a_at, '/', a_no), concat(a_at, '/', a_hex), concat(b_at, '/', b_no), concat(b_at, '/', b_hex)), ` + wanted + `))
 )
 GROUP BY session
 ORDER BY max(last) DESC, session
@@ -67,7 +77,7 @@ LIMIT 200`
 // sessionFacts is what is known of the session.
 func sessionFacts() string {
 	columns := []string{
-		"service", "application", "state", "failure", "pairing", `concat(a_addr, ' QP ', toString(a_qpn)) AS a`, `concat(b_addr, ' QP ', toString(b_qpn)) AS b`,
+		"service", "application", "state", "failure", "pairing", "concat(a_addr, ' QP ', " + numbered("a_qpn") + ") AS a", "concat(b_addr, ' QP ', " + numbered("b_qpn") + ") AS b",
 		"vantage", `path_mtu AS "path MTU"`, "cm", "first", "last",
 	}
 	for _, side := range []string{"a", "b"} {

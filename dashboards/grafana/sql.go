@@ -88,3 +88,16 @@ var (
 func address(column string) string {
 	return `replaceRegexpOne(toString(` + column + `), '^::ffff:([0-9.]+)$', '\\1')`
 }
+
+// numbered is an expression for a QPN as text. The tables have 0 for one that is not known, which is ?
+// in ids too: a QP 0 that is one has only the service UD.
+func numbered(column string) string { return ifKnown(column, "toString("+column+")") }
+
+// inHex is one as ids have it.
+func inHex(column string) string {
+	return ifKnown(column, "concat('0x', replaceRegexpOne(lower(hex("+column+")), '^0(.)', '\\\\1'))")
+}
+
+func ifKnown(column, text string) string {
+	return "if(" + column + " = 0 AND service != 'UD', '?', " + text + ")"
+}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -219,6 +220,9 @@ func (s *Screen) SQL(t testing.TB, text string) string {
 		values, ok := s.Variables[name]
 		if !ok {
 			t.Fatalf("%s has no value", v)
+		}
+		if m[2] == "percentencode" {
+			return strings.ReplaceAll(url.QueryEscape(strings.Join(values, ",")), "+", "%20")
 		}
 		if m[2] != "singlequote" {
 			return strings.Join(values, ",")
