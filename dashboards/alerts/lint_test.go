@@ -237,7 +237,8 @@ func TestRunbooks(t *testing.T) {
 	}
 }
 
-// TestPanels: alerts are linked to the panels that they are meant to be.
+// TestPanels: alerts are linked to the panels that they are meant to be, which show what the
+// alerts are about.
 func TestPanels(t *testing.T) {
 	for _, g := range alerts.Groups() {
 		for i := range g.Alerts {
@@ -249,17 +250,23 @@ func TestPanels(t *testing.T) {
 			}
 			var b struct {
 				Panels []struct {
-					ID    int
-					Title string
+					ID      int
+					Title   string
+					Targets []struct{ Expr string }
 				}
 			}
 			if err := json.Unmarshal(data, &b); err != nil {
 				t.Fatal(err)
 			}
-			title, at := "", 0
+			title, at, shows := "", 0, ""
 			for _, p := range b.Panels {
 				if p.ID == a.Panel {
 					title = p.Title
+				}
+				if p.ID == a.Panel || p.ID == a.Panel-1 { // what a share is of may be in the panel before it
+					for _, q := range p.Targets {
+						shows += q.Expr + "\n"
+					}
 				}
 				if p.Title == a.PanelTitle && at == 0 {
 					at = p.ID
@@ -267,6 +274,12 @@ func TestPanels(t *testing.T) {
 			}
 			if title != a.PanelTitle {
 				t.Errorf("%s: panel %d of %s is %q; %q has the number %d", a.Name, a.Panel, a.Board, title, a.PanelTitle, at)
+			}
+			for _, counter := range regexp.MustCompile(`rocelens_\w+_total(?:{[^}]*})?`).FindAllString(g.Inlined(a.Value), -1) {
+				name, labels, _ := strings.Cut(strings.TrimSuffix(counter, "}"), "{")
+				if !regexp.MustCompile(name + `{[^}]*` + regexp.QuoteMeta(labels) + `}`).MatchString(shows) {
+					t.Errorf("%s is about %s, which neither %q nor the panel before it shows:\n%s", a.Name, counter, title, shows)
+				}
 			}
 		}
 	}

@@ -26,11 +26,13 @@ func loss() *builder {
 		WithPanel(curves("Standing still", "Seconds per second, summed over all streams: waits after RNR NAKs (the receiver had no buffer) and silences before timeouts.", "no metrics", units.Seconds, prometheusSource()).Span(third).
 			WithTarget(promRange(rate("rocelens_rnr_wait_seconds_total", ofFlows, ""), "RNR")).
 			WithTarget(promRange(rate("rocelens_silence_seconds_total", ofFlows, ""), "silence").RefId("B"))).
-		WithPanel(bars("NAKs", "NAKs by code, and RNR NAKs. All but sequence and RNR end the connection.", "no metrics", units.PacketsPerSecond, prometheusSource()).
+		WithPanel(bars("NAKs", "NAKs by code, and RNR NAKs. All but sequence and RNR end the connection.", "no metrics", units.PacketsPerSecond, prometheusSource()).Span(third).
 			WithTarget(promRange(rate("rocelens_naks_total", ofFlows, "code"), "{{code}}")).
 			WithTarget(promRange(rate("rocelens_rnr_naks_total", ofFlows, ""), "rnr").RefId("B"))).
-		WithPanel(bars("Corrupt packets", "RoCE packets with a wrong ICRC, by interface: a bad cable, optic, or memory of a device.", "no metrics", units.PacketsPerSecond, prometheusSource()).
+		WithPanel(bars("Corrupt packets", "RoCE packets with a wrong ICRC, by interface: a bad cable, optic, or memory of a device.", "no metrics", units.PacketsPerSecond, prometheusSource()).Span(third).
 			WithTarget(promRange(rate("rocelens_icrc_errors_total", ofFlows, byInterface), "{{instance}} {{interface}}"))).
+		WithPanel(limits(curves("Requests sent again", "Share of the request packets of a priority that are retransmissions, by interface: what the alerts RocelensRetransmissions and RocelensRetransmissionsSevere are about, which begin at the dashed lines.", "no requests", units.PercentUnit, prometheusSource()), 0.001, 0.01).Span(third).
+			WithTarget(promRange(share(rate("rocelens_retransmitted_packets_total", ofFlows, byPriority), summed(`rate(rocelens_packets_total{instance=~"$instance",priority=~"$priority",class="request"}[$__rate_interval])`, byPriority)), "{{instance}} {{interface}} priority {{priority}}"))).
 		WithPanel(worst("Flows that send most again", "Flows by packets sent again, the worst first. A row leads to its session.", query.ByRetransmitted)).
 		WithPanel(worst("Flows that lose most", "Flows by packets lost, before the tap and behind it. Those of one host, or through one port, have one cause.", query.ByLost)).
 		WithPanel(rows("Loss between hosts", "Pairs of hosts by packets lost. A single bad pair is a host or a link; one host in all of them is its link.", "nothing was lost", lossBetween()).
