@@ -8,13 +8,17 @@ import (
 // findingsDoc says what findings mean and what to do.
 const findingsDoc = "https://github.com/rocelens/rocelens/blob/main/docs/findings.md"
 
+// as is what links to boards have in common: the time and what is chosen stay. Variables that the
+// other board does not have are nothing to it. What a link chooses itself comes behind it.
+const as = "?${__url_time_range}&${__all_variables}"
+
 type link = cog.Builder[dashboard.DashboardLink]
 
 // toSession leads from a row to the session board, by what a field of the row
 // has: the id of a session, or the number of a flow.
 func toSession(field string) []link {
 	return []link{dashboard.NewDashboardLinkBuilder("Session of this row").
-		Url("/d/" + uidSession + "?${__url_time_range}&var-find=${__data.fields." + field + ":percentencode}")}
+		Url("/d/" + uidSession + as + "&var-find=${__data.fields." + field + ":percentencode}")}
 }
 
 // toFinding adds the description of the finding in the row.
@@ -25,7 +29,7 @@ func toFinding(links []link) []link {
 
 // toBoard leads from anywhere in a panel to another board.
 func toBoard(title, uid string) []link {
-	return []link{dashboard.NewDashboardLinkBuilder(title).Url("/d/" + uid + "?${__url_time_range}")}
+	return []link{dashboard.NewDashboardLinkBuilder(title).Url("/d/" + uid + as)}
 }
 
 // otherBoards is the menu of all boards, at the top of each.

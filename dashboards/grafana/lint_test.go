@@ -139,8 +139,8 @@ func lintLinks(t *testing.T, p *boardtest.Panel) {
 	links := append(slices.Clone(p.Links), p.FieldConfig.Defaults.Links...)
 	for _, l := range links {
 		if to, ok := strings.CutPrefix(l.URL, "/d/"); ok {
-			uid, _, _ := strings.Cut(to, "?")
-			if !slices.Contains(grafana.UIDs(), uid) || !strings.Contains(to, "${__url_time_range}") {
+			uid, query, _ := strings.Cut(to, "?")
+			if !slices.Contains(grafana.UIDs(), uid) || !strings.HasPrefix(query, "${__url_time_range}&${__all_variables}") {
 				t.Errorf("%s: link to %s", p.Title, l.URL)
 			}
 		} else if !strings.HasPrefix(l.URL, "https://github.com/rocelens/rocelens/blob/main/docs/") {

@@ -86,6 +86,11 @@ func TestNumbers(t *testing.T) {
 			[]answer{{"{}", 0.001}},
 		},
 		{
+			"the share that alerts are about, of each link", "rocelens-loss Requests sent again A",
+			append(mirrors("retransmitted_packets_total", `,priority="3"`, "0+1x360", "0x360"), mirrors("packets_total", `,priority="3",class="request"`, "0+100x360", "0+100x360")...),
+			[]answer{{`{instance="leaf-1:9797",interface="mirror0",priority="3"}`, 0.01}, {`{instance="leaf-2:9797",interface="mirror0",priority="3"}`, 0}},
+		},
+		{
 			"marks of half an hour ago too", "rocelens-overview Marked CE A",
 			append(mirrors("ecn_packets_total", `,priority="3",codepoint="ce"`, "0x179 3600x180", "0x360"), mirrors("ecn_packets_total", `,priority="3",codepoint="ect0"`, "0+50x360", "0+40x360")...),
 			[]answer{{"{}", 0.1}},
