@@ -342,6 +342,15 @@ func (l *lab) filters(t *testing.T, queries map[string]boardtest.Query, truths m
 			t.Errorf("%s with %s %s: %d rows, not %d", c.query, c.variable, c.value, len(rows), c.rows)
 		}
 	}
+	// A link that two taps see stands still for as long as with one.
+	storm := truths["pfc_storm"]
+	both := on("pfc_storm", storm)
+	both.Variables["tap"] = append(both.Variables["tap"], "pfc_storm elsewhere")
+	l.loadAs(t, "pfc_storm", "pfc_storm elsewhere")
+	const who = "rocelens-pfc Who is stopped, when A"
+	if wrong := scenes[who].check(l.ask(t, both.SQL(t, queries[who].Text)).Data, storm); wrong != "" {
+		t.Errorf("%s at two taps: %s", who, wrong)
+	}
 	l.finds(t, queries["rocelens-session $session"].Text, truths["loss_before"])
 	// A link from a flow's row finds its session.
 	s := on("loss_before", truths["loss_before"])

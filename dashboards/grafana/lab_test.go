@@ -79,8 +79,14 @@ func analyse(t testing.TB, path string, sink func([]record.FlowInterval), finish
 // load puts a scenario into the store, at a tap of its name.
 func (l *lab) load(t testing.TB, name string) *scenario.Truth {
 	t.Helper()
+	return l.loadAs(t, name, name)
+}
+
+// loadAs puts it in at another tap.
+func (l *lab) loadAs(t testing.TB, name, tap string) *scenario.Truth {
+	t.Helper()
 	path, truth := scenariotest.File(t, name)
-	origin := schema.Origin{Probe: "probe of " + name, Run: "run of " + name, Inputs: []schema.Input{{Tap: name}}}
+	origin := schema.Origin{Probe: "probe of " + tap, Run: "run of " + tap, Inputs: []schema.Input{{Tap: tap}}}
 	into, err := load.Begin(t.Context(), l.store, load.DefaultConfig(), origin, schema.Run{Tool: "test"}, nil)
 	if err != nil {
 		t.Fatal(err)

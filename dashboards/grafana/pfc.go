@@ -42,19 +42,24 @@ WHERE `+only("priority", "(s.type != 'pfc' OR toString(s.priority) IN (${priorit
 
 // pauseStates is the share of each step for which each priority of a link stood still. A
 // pause counts in all steps that it reaches into. The step after it is there too, since a timeline
-// shows a value until the next one comes.
+// shows a value until the next one comes. A link that is seen at several taps stood still no longer for it.
 func pauseStates() string {
 	t := schema.PauseIntervals().Table
 	const step = "toInt64($__interval_s * 1000000000)"
-	return `SELECT fromUnixTimestamp64Nano(step * ` + step + `, 'UTC') AS time, port, least(sum(overlap) / ` + step + `, 1) AS paused
+	return `SELECT time, port, max(share) AS paused
 FROM
 (
-    SELECT concat(interface, ' ', if(type = 'pfc', concat('priority ', toString(priority)), 'all'), ' by ', src_mac) AS port,
-        toUnixTimestamp64Nano(s.time) AS begins, begins + paused_ns AS ends,
-        arrayJoin(range(toUInt64(intDiv(begins, ` + step + `)), toUInt64(intDiv(least(ends, toUnixTimestamp64Nano(` + to + `)), ` + step + `) + 2))) AS step,
-        greatest(least(ends, toInt64(step + 1) * ` + step + `) - greatest(begins, toInt64(step) * ` + step + `), 0) AS overlap
-    FROM ` + tables().Name(t) + ` AS s
-    WHERE ` + during(t, from, to) + " AND " + ofPlace + " AND " + only("priority", "(s.type != 'pfc' OR toString(s.priority) IN (${priority:singlequote}))") + `
+    SELECT fromUnixTimestamp64Nano(step * ` + step + `, 'UTC') AS time, port, least(sum(overlap) / ` + step + `, 1) AS share
+    FROM
+    (
+        SELECT concat(interface, ' ', if(type = 'pfc', concat('priority ', toString(priority)), 'all'), ' by ', src_mac) AS port, probe, tap,
+            toUnixTimestamp64Nano(s.time) AS begins, begins + paused_ns AS ends,
+            arrayJoin(range(toUInt64(intDiv(begins, ` + step + `)), toUInt64(intDiv(least(ends, toUnixTimestamp64Nano(` + to + `)), ` + step + `) + 2))) AS step,
+            greatest(least(ends, toInt64(step + 1) * ` + step + `) - greatest(begins, toInt64(step) * ` + step + `), 0) AS overlap
+        FROM ` + tables().Name(t) + ` AS s
+        WHERE ` + during(t, from, to) + " AND " + ofPlace + " AND " + only("priority", "(s.type != 'pfc' OR toString(s.priority) IN (${priority:singlequote}))") + `
+    )
+    GROUP BY time, port, probe, tap
 )
 GROUP BY time, port
 ORDER BY time, port`
