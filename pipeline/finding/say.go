@@ -3,10 +3,10 @@ package finding
 import (
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/pipeline/words"
 )
 
 // share is part of whole, 0 to 1.
@@ -38,40 +38,7 @@ func listed(all []string) string {
 func showFrame(f *Facts, at record.FrameRef) string {
 	path := "FILE"
 	if int(at.Input) < len(f.Inputs) {
-		path = shellWord(f.Inputs[at.Input].Path)
+		path = words.Shell(f.Inputs[at.Input].Path)
 	}
 	return "`rocelens packets --frames " + strconv.FormatUint(at.Number, 10) + " -x " + path + "`"
-}
-
-// shellWord writes a path so that a shell takes it as one word, and so that it
-// can't control a terminal.
-func shellWord(path string) string {
-	if len(path) > 1 && path[0] == '-' {
-		path = "./" + path // and no flag
-	}
-	plain, printable := path != "", true
-	for _, r := range path {
-		plain = plain && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,:=@%", r))
-		printable = printable && r != unicode.ReplacementChar && unicode.IsPrint(r)
-	}
-	switch {
-	case plain:
-		return path
-	case printable:
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	b := []byte("$'")
-	for _, c := range []byte(path) {
-		switch {
-		case c == '\'' || c == '\\':
-			b = append(b, '\\', c)
-		case c < ' ' || c > '~':
-			// Octal, which ends after three digits; more of them would belong
-			// to a hexadecimal one.
-			b = append(b, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
-		default:
-			b = append(b, c)
-		}
-	}
-	return string(append(b, '\''))
 }

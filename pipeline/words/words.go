@@ -1,5 +1,5 @@
-// Package words writes numbers and lengths of time as people read them: the
-// same in findings and in reports.
+// Package words writes numbers and lengths of time as people read them, the
+// same in findings and in reports, and paths as shells do.
 package words
 
 import (

@@ -1,4 +1,4 @@
-package finding
+package words
 
 import (
 	"os/exec"
@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// TestShellWord: a shell gives back what was quoted for it, and no terminal
+// TestShell: a shell gives back what was quoted for it, and no terminal
 // obeys it.
-func TestShellWord(t *testing.T) {
+func TestShell(t *testing.T) {
 	for path, want := range map[string]string{
 		"a/b-1.pcap.zst":   "a/b-1.pcap.zst",
 		"-":                "-",
@@ -22,7 +22,7 @@ func TestShellWord(t *testing.T) {
 		"\x1b[31m'\\\n7.p": `$'\033[31m\'\\\0127.p'`,
 		"\xff1":            `$'\3771'`,
 	} {
-		got := shellWord(path)
+		got := Shell(path)
 		if got != want {
 			t.Errorf("%q is %s, want %s", path, got, want)
 		}
