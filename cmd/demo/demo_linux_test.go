@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,7 +21,12 @@ import (
 	"github.com/rocelens/rocelens/storage/engine/enginetest"
 )
 
-func TestMain(m *testing.M) { os.Exit(enginetest.Main(m)) }
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == parentArg {
+		parent(os.Args[2])
+	}
+	os.Exit(enginetest.Main(m))
+}
 
 // demo is one for a test, in a directory.
 func demo(dir string, out *strings.Builder) options {
@@ -31,7 +38,7 @@ func demo(dir string, out *strings.Builder) options {
 // leaves nothing behind; and the next one replaces what it loaded.
 func TestDemo(t *testing.T) {
 	enginetest.Need(t)
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "it's a demo")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var out strings.Builder
@@ -42,6 +49,15 @@ func TestDemo(t *testing.T) {
 		pid = s.engine.PID()
 		checkPanels(t, s, sh)
 		checkMetrics(t, o.prometheus)
+		if got := inShell(t, out.String(), "export ", `printf %s "$ROCELENS_STORE_PASSWORD"`); got != s.engine.Endpoint().Password {
+			t.Errorf("the password that it exports is %q", got)
+		}
+		if got := inShell(t, out.String(), "GF_", `printf %s "$GF_PATHS_PROVISIONING"`); got != filepath.Join(dir, "grafana", "provisioning") {
+			t.Errorf("Grafana gets %q", got)
+		}
+		if got, want := inShell(t, out.String(), "docker ", `printf %s "$6"`), filepath.Join(dir, "grafana"); got != want+":"+want+":ro" {
+			t.Errorf("docker gets %q", got)
+		}
 		refused := demo(dir, new(strings.Builder))
 		if err := refused.run(ctx); err == nil || !strings.Contains(err.Error(), "in use by make demo, process "+strconv.Itoa(os.Getpid())) {
 			t.Errorf("a second demo in the directory: %v", err)
@@ -59,12 +75,13 @@ func TestDemo(t *testing.T) {
 	if pid == 0 || syscall.Kill(pid, 0) == nil {
 		t.Errorf("ClickHouse still runs as process %d", pid)
 	}
-	for _, want := range []string{"stopping", "/d/rocelens-overview?from=", "store query http://rocelens@127.0.0.1:", filepath.Join(dir, "grafana", "provisioning")} {
+	for _, want := range []string{"stopping", "/d/rocelens-overview?from=", "store query http://rocelens@127.0.0.1:", "each once and one after the other"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, out.String())
 		}
 	}
 
+	out.Reset()
 	again := demo(dir, &out)
 	again.once, again.examples = true, captures()[:2]
 	again.ready = func(s *store, _ *shown) {
@@ -73,9 +90,39 @@ func TestDemo(t *testing.T) {
 			t.Errorf("runs of the second demo: %v", rows)
 		}
 	}
+	if err := again.run(ctx); !errors.Is(err, errInterrupted) { // it has ended
+		t.Errorf("interrupted: %v", err)
+	}
 	if err := again.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	serve := inShell(t, out.String(), "bin/rocelens store serve ", `printf '%s|' "$@"`)
+	if !strings.HasPrefix(serve, "store|serve|--listen|127.0.0.1:") || !strings.HasSuffix(serve, "|embedded:"+filepath.Join(dir, "store")+"|") {
+		t.Errorf("it has the store served by %q", serve)
+	}
+}
+
+// inShell does what a shell does with the line of what was printed that begins so, and then
+// something else. A command is not run: its arguments are $1 and so on.
+func inShell(t *testing.T, printed, begin, then string) string {
+	t.Helper()
+	for line := range strings.Lines(printed) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, begin) {
+			continue
+		}
+		line = strings.TrimSuffix(line, `\`)
+		if program, args, _ := strings.Cut(line, " "); program != "export" && !strings.Contains(program, "=") {
+			line = "set -- " + args
+		}
+		got, err := exec.Command("bash", "-c", line+"\n"+then).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", line, err, got)
+		}
+		return string(got)
+	}
+	t.Errorf("no line begins with %q:\n%s", begin, printed)
+	return ""
 }
 
 // checkPanels asks what the boards ask about the time of the demo.

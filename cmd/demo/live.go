@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -18,13 +20,16 @@ import (
 )
 
 // live is a monitor that follows a directory, into which the captures of the demo come
-// again and again as if they were taken now, and a Prometheus that asks the monitor.
+// as if they were taken now, and a Prometheus that asks the monitor. Each comes once:
+// the same packets again would be old sessions to the monitor, and lost or sent again.
 type live struct {
 	monitor *monitor.Monitor
 	// tasks run until the context ends, or one of them fails.
 	tasks  sync.WaitGroup
 	cancel context.CancelCauseFunc
 	ctx    context.Context
+	// played is closed when all captures have come to the monitor.
+	played chan struct{}
 }
 
 // scrapes is how many times in the time between two captures Prometheus asks.
@@ -57,7 +62,7 @@ func (o *options) startLive(ctx context.Context, sh *shown) (_ *live, why string
 			return nil, "", err
 		}
 	}
-	v := &live{}
+	v := &live{played: make(chan struct{})}
 	v.ctx, v.cancel = context.WithCancelCause(ctx)
 	cfg := monitor.DefaultConfig()
 	cfg.Follow, cfg.Listen, cfg.Version = capture.DefaultFollowConfig(dir), "127.0.0.1:0", "demo"
@@ -76,7 +81,13 @@ func (o *options) startLive(ctx context.Context, sh *shown) (_ *live, why string
 	}
 	v.run(func() error { return v.monitor.Run(v.ctx) })
 	v.run(func() error { return v.ask(program, config, o.path("prometheus", "data"), o.prometheus) })
-	v.run(func() error { return o.feed(v.ctx, sh, dir) })
+	v.tasks.Go(func() {
+		if err := o.feed(v.ctx, sh, dir); err != nil {
+			v.cancel(err)
+			return
+		}
+		close(v.played)
+	})
 	return v, "", nil
 }
 
@@ -104,16 +115,25 @@ func (v *live) done() <-chan struct{} {
 	return v.ctx.Done()
 }
 
-// ask runs Prometheus.
+// allPlayed is closed when all captures have come to the monitor, or none comes any more.
+func (v *live) allPlayed() <-chan struct{} {
+	if v == nil {
+		return nil
+	}
+	return v.played
+}
+
+// ask runs Prometheus, which ends with us whatever happens.
 func (v *live) ask(program, config, data, address string) error {
+	runtime.LockOSThread() // or it would end with the thread alone
+	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(v.ctx, program, "--config.file="+config, "--storage.tsdb.path="+data, "--web.listen-address="+address, "--log.level=error")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
+	cmd.SysProcAttr = ours()
 	out, err := cmd.CombinedOutput()
-	select {
-	case <-v.ctx.Done(): // Ctrl-C in a terminal is for both of us, in any order
+	if v.ctx.Err() != nil {
 		return nil
-	case <-time.After(time.Second):
 	}
 	return fmt.Errorf("prometheus ended: %w\n%s", err, out)
 }
@@ -127,26 +147,37 @@ const kept = 3
 // feed puts one capture after the other into a directory. Each ends now, and begins after the
 // one before it has ended.
 func (o *options) feed(ctx context.Context, sh *shown, dir string) error {
-	name := func(i int) string { return fmt.Sprintf("%09d.pcapng", i) }
 	var fed []string
-	for i := 0; ; i++ {
-		c := i % len(o.examples)
-		if sh.lengths[c] > longest {
-			continue
-		}
+	for c, wait := range o.waits(sh) {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(max(o.every, sh.lengths[c])):
+		case <-time.After(wait):
 		}
-		if err := o.move(ctx, c, time.Now().Add(-sh.lengths[c]), filepath.Join(dir, name(i))); err != nil && ctx.Err() == nil {
+		to := filepath.Join(dir, fmt.Sprintf("%03d.pcapng", c))
+		if err := o.move(ctx, c, time.Now().Add(-sh.lengths[c]), to); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
 			return err
 		}
-		if fed = append(fed, filepath.Join(dir, name(i))); len(fed) > kept {
+		if fed = append(fed, to); len(fed) > kept {
 			if err := os.Remove(fed[0]); err != nil {
 				return err
 			}
 			fed = fed[1:]
+		}
+	}
+	return nil
+}
+
+// waits has the captures that come to the monitor, and how long each is waited for.
+func (o *options) waits(sh *shown) iter.Seq2[int, time.Duration] {
+	return func(yield func(int, time.Duration) bool) {
+		for c, length := range sh.lengths {
+			if length <= longest && !yield(c, max(o.every, length)) {
+				return
+			}
 		}
 	}
 }

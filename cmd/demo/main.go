@@ -42,20 +42,53 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	o := options{out: os.Stdout, now: time.Now(), examples: captures(), every: 5 * time.Second}
-	flag.StringVar(&o.dir, "dir", "bin/demo", "keep the store, the captures and the boards in this `directory`")
-	flag.StringVar(&o.listen, "listen", "127.0.0.1:8123", "let ClickHouse listen on this `address` of loopback; port 0 takes a free one")
-	flag.StringVar(&o.captures, "captures", "testdata/captures", "take real captures from this `directory`")
-	flag.StringVar(&o.prometheus, "prometheus", "127.0.0.1:9090", "let Prometheus listen on this `address`, if there is one in PATH")
-	flag.BoolVar(&o.once, "once", false, "end when everything is loaded")
-	flag.Parse()
+	o, err := parse(os.Args[1:], os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return
+	case err != nil: // which is said
+		os.Exit(2)
+	}
 	if err := o.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
 
-// run does all of it. The end of ctx is no error.
+// parse reads the command line, and tells stderr what is wrong with it.
+func parse(args []string, stderr io.Writer) (*options, error) {
+	o := &options{out: os.Stdout, now: time.Now(), examples: captures(), every: 5 * time.Second}
+	f := flag.NewFlagSet("rocelens-demo", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.StringVar(&o.dir, "dir", "bin/demo", "keep the store, the captures and the boards in this `directory`")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8123", "let ClickHouse listen on this `address` of loopback; port 0 takes a free one")
+	f.StringVar(&o.captures, "captures", "testdata/captures", "take real captures from this `directory`")
+	f.StringVar(&o.prometheus, "prometheus", "127.0.0.1:9090", "let Prometheus listen on this `address`, if there is one in PATH")
+	f.BoolVar(&o.once, "once", false, "end when everything is loaded")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if f.NArg() > 0 {
+		err := fmt.Errorf("%q is no option, and the demo takes nothing else: see -help", f.Arg(0))
+		fmt.Fprintln(stderr, "demo:", err)
+		return nil, err
+	}
+	return o, nil
+}
+
+// errInterrupted says that what was to end by itself did not come to its end.
+var errInterrupted = errors.New("interrupted before everything was loaded")
+
+// interrupted is what the end of ctx before all is loaded means.
+func (o *options) interrupted() error {
+	if o.once {
+		return errInterrupted
+	}
+	fmt.Fprintln(o.out, "interrupted")
+	return nil
+}
+
+// run does all of it. The end of ctx is no error, but where all was to be loaded and no more.
 func (o *options) run(ctx context.Context) (err error) {
 	if err := os.MkdirAll(o.dir, 0o755); err != nil { // Grafana, as another user, reads the boards in it
 		return err
@@ -64,7 +97,7 @@ func (o *options) run(ctx context.Context) (err error) {
 	s, err := o.open(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil
+		return o.interrupted()
 	case err != nil:
 		return explain(err)
 	}
@@ -72,8 +105,7 @@ func (o *options) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, s.close(context.WithoutCancel(ctx))) }()
 	sh, err := o.fill(ctx, s)
 	if ctx.Err() != nil {
-		fmt.Fprintln(o.out, "interrupted")
-		return nil
+		return o.interrupted()
 	}
 	if err != nil {
 		return err
@@ -97,13 +129,18 @@ func (o *options) run(ctx context.Context) (err error) {
 		return nil
 	}
 	fmt.Fprintln(o.out, "\nCtrl-C stops it; what was loaded is replaced by the next \"make demo\".")
-	for done := v.done(); ; {
+	for done, played := v.done(), v.allPlayed(); ; {
 		select {
 		case <-ctx.Done():
 			fmt.Fprintln(o.out, "stopping")
 			return nil
 		case <-s.engine.Done(): // it gave up, and close says why
 			return nil
+		case <-played:
+			if ctx.Err() == nil {
+				fmt.Fprintf(o.out, "%s: all captures have come to the monitor; the rates of Prometheus fall to 0 now.\n", time.Now().Format("15:04:05"))
+			}
+			played = nil
 		case <-done:
 			if ctx.Err() == nil {
 				fmt.Fprintf(o.out, "nothing more comes to Prometheus: %v\n", v.stop())
@@ -125,7 +162,13 @@ func (o *options) metrics(ctx context.Context, sh *shown) (*live, string, error)
 	if v == nil {
 		return nil, empty + why + ".", err
 	}
-	return v, fmt.Sprintf("Prometheus at http://%s asks a monitor, to which another of the captures comes every %v. When all have come once,\nafter some minutes, the numbers at the top of the overview have something to say.", o.prometheus, o.every), nil
+	begin, end := time.Now(), time.Now()
+	for _, wait := range o.waits(sh) {
+		end = end.Add(wait)
+	}
+	return v, fmt.Sprintf(`Prometheus at http://%s asks a monitor, to which captures come as well, each once and one after the other,
+from now, %s, to about %s. Its panels, and the numbers at the top of the overview, are about that time: afterwards
+rates fall to 0, and the numbers with them.`, o.prometheus, begin.Format("15:04:05"), end.Format("15:04:05")), nil
 }
 
 func (o *options) path(elem ...string) string {

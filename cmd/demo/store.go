@@ -95,7 +95,7 @@ func (o *options) fill(ctx context.Context, s *store) (*shown, error) {
 	for i, c := range o.examples {
 		at := sh.from.Add(time.Duration(i) * apart)
 		path := filepath.Join(dir, c.name+".pcapng")
-		length, err := o.write(ctx, c, path, at)
+		length, err := o.write(ctx, c, uint64(i+1), path, at)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -110,8 +110,9 @@ func (o *options) fill(ctx context.Context, s *store) (*shown, error) {
 	return sh, nil
 }
 
-// write writes a capture that begins at a time, and returns how long it is.
-func (o *options) write(ctx context.Context, c example, path string, at time.Time) (time.Duration, error) {
+// write writes a capture that begins at a time, and returns how long it is. The seed gives
+// simulated ones their queue pairs and PSNs.
+func (o *options) write(ctx context.Context, c example, seed uint64, path string, at time.Time) (time.Duration, error) {
 	if !c.simulated {
 		return shift(ctx, filepath.Join(o.captures, c.file()), path, at)
 	}
@@ -122,7 +123,7 @@ func (o *options) write(ctx context.Context, c example, path string, at time.Tim
 	made := path + ".tmp"
 	defer os.Remove(made)
 	if err := create(made, func(w io.Writer) error {
-		_, err := sc.Write(w, scenario.Options{Seed: 1, Packets: c.packets}, scenario.PcapNG, "rocelens demo")
+		_, err := sc.Write(w, scenario.Options{Seed: seed, Packets: c.packets}, scenario.PcapNG, "rocelens demo")
 		return err
 	}); err != nil {
 		return 0, err
@@ -155,7 +156,10 @@ func shift(ctx context.Context, from, to string, at time.Time) (length time.Dura
 			}
 			return nil
 		})
-		return errors.Join(err, w.Close())
+		if err != nil { // and Close would say it again
+			return err
+		}
+		return w.Close()
 	})
 	return length, err
 }
