@@ -1,5 +1,6 @@
 # Everything here works on a fresh machine with Go and make: each target
-# fetches what it needs.
+# fetches what it needs. The ClickHouse library (engine, demo) is fetched with
+# npm; a clickhouse in PATH will do as well, and without both its tests are skipped.
 
 GO        ?= go
 BIN       := bin/rocelens
@@ -38,7 +39,7 @@ SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run build static engine engine-for-tests demo test lint fmt-check vet cross tidy-check golangci race fuzz bench bench-compare bench-live soak pgo golden cover deb deb-check release release-check clean
+.PHONY: help run build static engine engine-for-tests engine-for-demo demo test lint fmt-check vet cross tidy-check golangci race fuzz bench bench-compare bench-live soak pgo golden cover deb deb-check release release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -67,8 +68,12 @@ engine: ## fetch the ClickHouse library into the user's cache, 178 MB, once
 engine-for-tests:
 	@storage/engine/fetch.sh || { [ "$${CI:-}" != true ] && echo "engine: tests of the embedded ClickHouse are skipped"; }
 
+# Without the library there may be a clickhouse in PATH, and else the demo says what to do.
+engine-for-demo:
+	@storage/engine/fetch.sh || echo "engine: only a clickhouse in PATH will do now"
+
 # Built, and not "go run", which a signal other than Ctrl-C would leave behind.
-demo: engine build ## a ClickHouse with real and simulated trouble in it, and boards for a Grafana to show it
+demo: engine-for-demo build ## a ClickHouse with real and simulated trouble in it, and boards for a Grafana to show it
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o bin/rocelens-demo ./cmd/demo
 	@bin/rocelens-demo $(DEMO)
 

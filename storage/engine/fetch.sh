@@ -11,6 +11,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=/dev/null
 . "${PIN_FILE:-$here/pin.env}"
 
+# Seconds in which npm must have an answer.
+patience=${PATIENCE:-30}
+
 say() { echo "engine: $*"; }
 fail() {
 	echo "engine: $*" >&2
@@ -56,15 +59,17 @@ if [[ ! -f $package ]]; then
 	rm -rf "$dir/pack"
 	mkdir "$dir/pack"
 	url=
+	say "fetching $PACKAGE@$VERSION, 178 MB"
 	if have npm; then
-		url=$(npm view "$PACKAGE@$VERSION" dist.tarball 2>"$dir/pack/log" || true)
+		code=0
+		url=$(timeout "$patience" npm view "$PACKAGE@$VERSION" dist.tarball 2>"$dir/pack/log") || code=$?
+		[[ $code != 124 ]] || fail "the registry that npm is set up to use did not answer within $patience s"
 	elif [[ -n ${npm_config_registry:-} ]]; then
 		url=${npm_config_registry%/}/$PACKAGE/-/${PACKAGE##*/}-$VERSION.tgz
 	else
-		fail "npm is needed to fetch $PACKAGE (or curl, and a registry in npm_config_registry)"
+		fail "npm is needed to fetch it (or curl, and a registry in npm_config_registry)"
 	fi
-	say "fetching $PACKAGE@$VERSION, 178 MB"
-	if [[ -n $url ]] && have curl && curl -fsSL --retry 3 -C - -o "$package.part" "$url" 2>>"$dir/pack/log"; then
+	if [[ -n $url ]] && have curl && curl -fsSL --connect-timeout 10 --retry 3 -C - -o "$package.part" "$url" 2>>"$dir/pack/log"; then
 		mv "$package.part" "$package"
 	elif have npm && (cd "$dir/pack" && npm pack --silent "$PACKAGE@$VERSION" >/dev/null 2>>log); then
 		mv "$dir"/pack/*.tgz "$package"

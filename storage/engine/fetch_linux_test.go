@@ -54,6 +54,7 @@ func TestFetch(t *testing.T) {
 echo "$*" >> '`+calls+`'
 case $1 in
 pack) cp '`+tgz+`' some-name-1.tgz ;;
+view) [ -z "$SILENT" ] || exec sleep 60 ;;
 *) exit 1 ;;
 esac
 `, 0o755)
@@ -62,15 +63,19 @@ esac
 	}
 	tarSum, libSum := fmt.Sprintf("%x", sha512.Sum512(b.Bytes())), fmt.Sprintf("%x", sha256.Sum256(library))
 	good := pins("good", tarSum, libSum)
-	fetch := func(pin string) (string, error) {
+	fetch := func(pin string, env ...string) (string, error) {
 		cmd := osexec.Command("bash", "fetch.sh")
 		cmd.Env = append(os.Environ(), "PIN_FILE="+pin, "XDG_CACHE_HOME="+filepath.Join(work, "cache"), "ROCELENS_CHDB=",
 			"PATH="+work+":"+os.Getenv("PATH"))
+		cmd.Env = append(cmd.Env, env...)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
 	cached := filepath.Join(work, "cache", "rocelens", "chdb-1", "libchdb.so")
 
+	if out, err := fetch(good, "SILENT=yes", "PATIENCE=1"); err == nil || !strings.HasPrefix(out, "engine: fetching @some/name@1") || !strings.Contains(out, "did not answer within 1 s") {
+		t.Errorf("a registry that is silent: %v %s", err, out)
+	}
 	for _, bad := range [][2]string{
 		{"package", pins("bad1", strings.Repeat("0", 128), libSum)}, {"library", pins("bad2", tarSum, strings.Repeat("0", 64))},
 	} {
