@@ -28,7 +28,7 @@ type live struct {
 	tasks  sync.WaitGroup
 	cancel context.CancelCauseFunc
 	ctx    context.Context
-	// played is closed when all captures have come to the monitor.
+	// played is closed when the last capture has come to the monitor.
 	played chan struct{}
 }
 
@@ -115,7 +115,7 @@ func (v *live) done() <-chan struct{} {
 	return v.ctx.Done()
 }
 
-// allPlayed is closed when all captures have come to the monitor, or none comes any more.
+// allPlayed is closed when the last capture has come to the monitor.
 func (v *live) allPlayed() <-chan struct{} {
 	if v == nil {
 		return nil

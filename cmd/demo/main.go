@@ -138,7 +138,7 @@ func (o *options) run(ctx context.Context) (err error) {
 			return nil
 		case <-played:
 			if ctx.Err() == nil {
-				fmt.Fprintf(o.out, "%s: all captures have come to the monitor; the rates of Prometheus fall to 0 now.\n", time.Now().Format("15:04:05"))
+				fmt.Fprintf(o.out, "%s: the last capture has come to the monitor; the rates of Prometheus fall to 0 now.\n", time.Now().Format("15:04:05"))
 			}
 			played = nil
 		case <-done:
