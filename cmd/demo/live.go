@@ -151,14 +151,11 @@ func (o *options) feed(ctx context.Context, sh *shown, dir string) error {
 	for c, wait := range o.waits(sh) {
 		select {
 		case <-ctx.Done():
-			return nil
+			return ctx.Err()
 		case <-time.After(wait):
 		}
 		to := filepath.Join(dir, fmt.Sprintf("%03d.pcapng", c))
 		if err := o.move(ctx, c, time.Now().Add(-sh.lengths[c]), to); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
 			return err
 		}
 		if fed = append(fed, to); len(fed) > kept {
