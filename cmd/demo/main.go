@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -63,7 +64,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.dir, "dir", "bin/demo", "keep the store, the captures and the boards in this `directory`")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8123", "let ClickHouse listen on this `address` of loopback; port 0 takes a free one")
 	f.StringVar(&o.captures, "captures", "testdata/captures", "take real captures from this `directory`")
-	f.StringVar(&o.prometheus, "prometheus", "127.0.0.1:9090", "let Prometheus listen on this `address`, if there is one in PATH")
+	f.StringVar(&o.prometheus, "prometheus", defaultPrometheus, "let Prometheus listen on this `address`, if there is one in PATH")
 	f.BoolVar(&o.once, "once", false, "end when everything is loaded")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -116,6 +117,9 @@ func (o *options) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, v.stop()) }()
 	boards := grafana.Export{Store: s.name, Prometheus: "http://" + o.prometheus}
+	if v == nil && strings.HasSuffix(o.prometheus, ":0") { // there is none, on any port
+		boards.Prometheus = "http://" + defaultPrometheus
+	}
 	if _, err := boards.Write(o.path("grafana")); err != nil {
 		return err
 	}
@@ -170,6 +174,9 @@ func (o *options) metrics(ctx context.Context, sh *shown) (*live, string, error)
 from now, %s, to about %s. Its panels, and the numbers at the top of the overview, are about that time: afterwards
 rates fall to 0, and the numbers with them.`, o.prometheus, begin.Format("15:04:05"), end.Format("15:04:05")), nil
 }
+
+// defaultPrometheus is where Prometheus listens if nobody says otherwise.
+const defaultPrometheus = "127.0.0.1:9090"
 
 func (o *options) path(elem ...string) string {
 	return filepath.Join(append([]string{o.dir}, elem...)...)

@@ -3,12 +3,16 @@ package grafana_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -27,16 +31,12 @@ func TestExportFull(t *testing.T) {
 	e := grafana.Export{Store: d, Prometheus: "http://prom:9090"}
 	export(t, &e, dir)
 	before := tree(t, dir)
-	d.Database = "second" // is in each board
 	largest, smallest := 0, 1<<30
 	for _, uid := range grafana.UIDs() {
 		n := len(before["dashboards/"+uid+".json"])
 		largest, smallest = max(largest, n), min(smallest, n)
 	}
-	done, err := exportWithin(t, &e, dir, uint64(smallest+largest)/2)
-	if !errors.Is(err, syscall.EFBIG) {
-		t.Fatalf("the error is %v", err)
-	}
+	done := exportWithin(t, dir, (smallest+largest)/2)
 	after := tree(t, dir)
 	if names := slices.Sorted(maps.Keys(after)); !slices.Equal(names, slices.Sorted(maps.Keys(before))) {
 		t.Errorf("there are %v", names)
@@ -46,7 +46,11 @@ func TestExportFull(t *testing.T) {
 			t.Errorf("%s: changed is %v, and said to be written are %v", name, changed, done)
 		}
 	}
-	export(t, &e, dir)
+	whole, err := second()
+	if err != nil {
+		t.Fatal(err)
+	}
+	export(t, whole, dir)
 	for name, data := range tree(t, dir) {
 		if slices.Contains(done, name) && !bytes.Equal(data, after[name]) {
 			t.Errorf("%s was said to be written, and was not whole", name)
@@ -54,24 +58,55 @@ func TestExportFull(t *testing.T) {
 	}
 }
 
-// exportWithin writes where files may not be longer than limit.
-func exportWithin(t *testing.T, e *grafana.Export, dir string, limit uint64) ([]string, error) {
+// withinEnv makes the test's program write where files may not be longer than so many bytes, to
+// the directory that is its first argument. It is another process, since the limit is that of all
+// files of one.
+const withinEnv = "ROCELENS_TEST_EXPORT_WITHIN"
+
+func init() {
+	limit, err := strconv.ParseUint(os.Getenv(withinEnv), 10, 64)
+	if err != nil {
+		return
+	}
+	e, err := second()
+	if err == nil {
+		signal.Ignore(syscall.SIGXFSZ) // writing fails then
+		err = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit})
+	}
+	var done []string
+	if err == nil {
+		done, err = e.Write(os.Args[1])
+	}
+	fmt.Print(strings.Join(done, "\n"))
+	switch {
+	case errors.Is(err, syscall.EFBIG):
+		os.Exit(int(syscall.EFBIG))
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// second is another export than the first.
+func second() (*grafana.Export, error) {
+	d, err := dsn.Parse("http://ch1/second") // is in each board
+	return &grafana.Export{Store: d, Prometheus: "http://prom:9090"}, err
+}
+
+// exportWithin writes the second export where files may not be longer than limit, and returns what
+// it says that it wrote.
+func exportWithin(t *testing.T, dir string, limit int) []string {
 	t.Helper()
-	signal.Ignore(syscall.SIGXFSZ) // writing fails then
-	defer signal.Reset(syscall.SIGXFSZ)
-	var was syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
-		t.Fatal(err)
+	cmd := exec.Command(os.Args[0], dir)
+	cmd.Env = append(os.Environ(), withinEnv+"="+strconv.Itoa(limit))
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if cmd.ProcessState.ExitCode() != int(syscall.EFBIG) {
+		t.Fatalf("%v: %s", err, said.String())
 	}
-	defer func() {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
-			t.Error(err)
-		}
-	}()
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: was.Max}); err != nil {
-		t.Fatal(err)
-	}
-	return e.Write(dir)
+	return strings.Split(string(out), "\n")
 }
 
 // tree are the files in a directory.

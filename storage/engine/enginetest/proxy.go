@@ -60,6 +60,20 @@ func (p *Proxy) Refuse(yes bool) {
 	}
 }
 
+// What a connection through a Proxy takes of the process that has both the Proxy and
+// the client.
+const (
+	ProxiedGoroutines  = 2
+	ProxiedDescriptors = 3
+)
+
+// Open is how many connections there are.
+func (p *Proxy) Open() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.open) / 2
+}
+
 // Delay makes each answer of the server come so much later.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
@@ -112,7 +126,8 @@ func (p *Proxy) pass(c net.Conn) {
 	}
 	var asks sync.WaitGroup
 	asks.Go(func() {
-		_, _ = io.Copy(server, c)
+		// Neither is a connection for Copy, which would open a pipe between them.
+		_, _ = io.Copy(struct{ io.Writer }{server}, struct{ io.Reader }{c})
 		server.Close()
 	})
 	defer asks.Wait()
