@@ -77,7 +77,7 @@ func init() {
 	if err == nil {
 		done, err = e.Write(os.Args[1])
 	}
-	fmt.Print(strings.Join(done, "\n"))
+	fmt.Fprint(os.Stdout, strings.Join(done, "\n"))
 	switch {
 	case errors.Is(err, syscall.EFBIG):
 		os.Exit(int(syscall.EFBIG))
