@@ -231,8 +231,8 @@ func framesOf(t *testing.T, path string) (all []capture.Frame) {
 // gaveUp are the fields and events that tell that a requester gave up.
 var gaveUp = regexp.MustCompile(`kind=(retry_exhausted|failed)$|: \.(State|Failure|AToB\.Marks\.(GaveUp|Firsts\.1\.\S+)) is not `)
 
-// judge holds what was told of a capture that was replayed against the file. A
-// requester that was abandoned is not known to have given up yet.
+// judge holds what was told of a capture that was replayed against the file. That a
+// requester was abandoned need not be known yet: it is where the machine took long.
 func (r *records) judge(t *testing.T, path string, abandoned bool) {
 	t.Helper()
 	r.mu.Lock()
@@ -242,15 +242,9 @@ func (r *records) judge(t *testing.T, path string, abandoned bool) {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	excused := 0
 	for _, d := range r.differences(recordsOf(t, src)) {
-		if abandoned && gaveUp.MatchString(d) {
-			excused++
-			continue
+		if !abandoned || !gaveUp.MatchString(d) {
+			t.Errorf("other than of the file: %s", d)
 		}
-		t.Errorf("other than of the file: %s", d)
-	}
-	if abandoned && excused == 0 {
-		t.Error("it was known that the requester gave up")
 	}
 }
