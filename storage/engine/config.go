@@ -23,7 +23,8 @@ type Config struct {
 	Listen string
 
 	// Native opens a port of ClickHouse's own protocol as well. One wrong
-	// password or a few stray bytes there end the engine: it is for tests.
+	// password, a few stray bytes, or a connection that is reset at the wrong
+	// moment end the engine: it is for tests.
 	Native bool
 
 	// MaxMemory is what ClickHouse may use, in bytes.

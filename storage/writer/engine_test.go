@@ -24,12 +24,30 @@ func connect(t testing.TB, p engine.Endpoint, native bool) *client.Client {
 	if native {
 		cfg.HTTP, cfg.Addrs, cfg.Compression = false, []string{p.Native}, "lz4"
 	}
-	c, err := client.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var c *client.Client
+	works(t, func() (err error) {
+		c, err = client.Open(t.Context(), cfg)
+		return err
+	})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// works does it until it works. A connection of ClickHouse's own protocol that is
+// reset at the wrong moment ends the embedded ClickHouse, which is there again some
+// seconds later.
+func works(t testing.TB, do func() error) {
+	t.Helper()
+	const patience = 30 * time.Second
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		err := do()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not done in %v: %v", patience, err)
+		}
+	}
 }
 
 // open is connect, and all tables are made.
@@ -50,9 +68,7 @@ func config() writer.Config {
 
 func sum(t *testing.T, c *client.Client, sql string) (n uint64) {
 	t.Helper()
-	if err := c.Row(t.Context(), []any{&n}, sql); err != nil {
-		t.Fatal(err)
-	}
+	works(t, func() error { return c.Row(t.Context(), []any{&n}, sql) })
 	return n
 }
 

@@ -2,8 +2,11 @@
 package enginetest
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/rocelens/rocelens/storage/engine"
@@ -44,11 +47,18 @@ func Start(t testing.TB, dir string, native bool) *engine.Engine {
 	return StartConfig(t, cfg)
 }
 
-// StartConfig is Start with any configuration.
+// StartConfig is Start with any configuration. What the engine logged is printed
+// if the test fails.
 func StartConfig(t testing.TB, cfg engine.Config) *engine.Engine {
 	t.Helper()
 	Need(t)
-	e, err := engine.New(cfg, nil)
+	var said said
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the engine's log:\n%s", said.all())
+		}
+	})
+	e, err := engine.New(cfg, slog.New(slog.NewTextHandler(&said, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,4 +71,22 @@ func StartConfig(t testing.TB, cfg engine.Config) *engine.Engine {
 		}
 	})
 	return e
+}
+
+// said keeps what several goroutines log.
+type said struct {
+	mu  sync.Mutex
+	log bytes.Buffer
+}
+
+func (s *said) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.Write(b)
+}
+
+func (s *said) all() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.String()
 }
