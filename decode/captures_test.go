@@ -1,37 +1,13 @@
 package decode_test
 
 import (
-	"errors"
-	"io"
 	"testing"
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 )
-
-// eachFrame calls do with every frame of a capture file.
-func eachFrame(tb testing.TB, path string, do func(*capture.Frame)) {
-	tb.Helper()
-	src, err := capture.Open(path, capture.DefaultConfig())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer src.Close()
-	var b capture.Batch
-	for {
-		err := src.ReadBatch(&b)
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-		for i := range b.Frames {
-			do(&b.Frames[i])
-		}
-	}
-}
 
 // TestEveryLength decodes every committed packet at every captured length: a
 // cut is never damage, what is decoded does not change with the cut, and an
@@ -41,7 +17,7 @@ func TestEveryLength(t *testing.T) {
 	for _, c := range capturetest.Committed(t) {
 		d := decode.New(decode.DefaultConfig())
 		var whole, cut decode.Packet
-		eachFrame(t, c.Path, func(f *capture.Frame) {
+		frametest.Each(t, c.Path, func(f *capture.Frame) {
 			packets++
 			d.Decode(f, &whole)
 			d.VerifyICRC(&whole)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 )
 
@@ -138,7 +139,7 @@ func TestFieldValues(t *testing.T) {
 		}
 	}
 	for _, c := range capturetest.Committed(t) { // the rest: TCP, SLL, ICMP, names of interfaces
-		eachFrame(t, c.Path, func(f *capture.Frame) {
+		frametest.Each(t, c.Path, func(f *capture.Frame) {
 			if f.Number > 300 {
 				return
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 )
 
@@ -15,7 +16,7 @@ func FuzzDecode(f *testing.F) {
 	for _, c := range capturetest.Committed(f) {
 		d := decode.New(decode.DefaultConfig())
 		var p decode.Packet
-		eachFrame(f, c.Path, func(fr *capture.Frame) {
+		frametest.Each(f, c.Path, func(fr *capture.Frame) {
 			d.Decode(fr, &p)
 			// One seed a kind of packet: short ones fuzz faster.
 			key := [3]uint32{uint32(fr.Link), uint32(p.Kind)<<8 | uint32(p.Opcode), uint32(p.Encap)}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 )
 
@@ -58,31 +59,22 @@ func TestKernelFilterKeeps(t *testing.T) {
 	dec := decode.New(decode.DefaultConfig())
 	kept, dropped := 0, 0
 	for _, c := range capturetest.All(t) {
-		src, err := capture.Open(c.Path, capture.DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b capture.Batch
 		var p decode.Packet
-		for src.ReadBatch(&b) == nil {
-			for i := range b.Frames {
-				f := &b.Frames[i]
-				if f.Link != capture.LinkEthernet {
-					continue
-				}
-				dec.Decode(f, &p)
-				n := run(t, vm, untagged(f.Data))
-				if n == 0 {
-					dropped++
-				} else {
-					kept++
-				}
-				if n < len(untagged(f.Data)) && (p.RoCE() || p.Kind == decode.KindPFC || p.Kind == decode.KindPause || p.Encap&^(decode.EncapVLAN|decode.EncapQinQ) != 0) {
-					t.Fatalf("%s, frame %d (%v): %d bytes are kept", c.Name, f.Number, p.Kind, n)
-				}
+		frametest.Each(t, c.Path, func(f *capture.Frame) {
+			if f.Link != capture.LinkEthernet {
+				return
 			}
-		}
-		_ = src.Close()
+			dec.Decode(f, &p)
+			n := run(t, vm, untagged(f.Data))
+			if n == 0 {
+				dropped++
+			} else {
+				kept++
+			}
+			if n < len(untagged(f.Data)) && (p.RoCE() || p.Kind == decode.KindPFC || p.Kind == decode.KindPause || p.Encap&^(decode.EncapVLAN|decode.EncapQinQ) != 0) {
+				t.Fatalf("%s, frame %d (%v): %d bytes are kept", c.Name, f.Number, p.Kind, n)
+			}
+		})
 	}
 	if kept == 0 || dropped == 0 {
 		t.Errorf("%d kept, %d dropped: not both were tried", kept, dropped)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 )
 
@@ -32,7 +33,7 @@ func eachVector(t *testing.T, cut bool, do func(n, length int, p *decode.Packet)
 	t.Helper()
 	d := decode.New(decode.DefaultConfig())
 	n := 0
-	eachFrame(t, filepath.Join(capturetest.NeedShared(t), "public", "mac-control-vectors", "pause_pfc_vectors.pcap"), func(f *capture.Frame) {
+	frametest.Each(t, filepath.Join(capturetest.NeedShared(t), "public", "mac-control-vectors", "pause_pfc_vectors.pcap"), func(f *capture.Frame) {
 		whole := f.Data
 		from := len(whole)
 		if cut {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 )
 
@@ -17,7 +18,7 @@ func TestProbeRoCE(t *testing.T) {
 	plain, other := decode.New(decode.Config{}), decode.New(decode.Config{RoCEPorts: []uint16{1021}})
 	for _, name := range []string{"rc_write_1024", "rc_write_ipv6", "rc_mixed_imm_psn_wrap", "rdmacm_rping", "vxlan_rc_write", "qinq_100_7_rc_read"} {
 		n := 0
-		eachFrame(t, capturetest.Get(t, name).Path, func(f *capture.Frame) {
+		frametest.Each(t, capturetest.Get(t, name).Path, func(f *capture.Frame) {
 			var p, q decode.Packet
 			plain.Decode(f, &p)
 			udp, ok := p.Layer(decode.LayerUDP)
@@ -74,7 +75,7 @@ func TestProbeOthers(t *testing.T) {
 	var p decode.Packet
 	n := 0
 	for _, c := range capturetest.Committed(t) {
-		eachFrame(t, c.Path, func(f *capture.Frame) {
+		frametest.Each(t, c.Path, func(f *capture.Frame) {
 			dec.Decode(f, &p)
 			if dec.ProbeRoCE(&p) != decode.NotRoCE {
 				t.Errorf("%s: frame %d looks like RoCEv2 at port %d", c.Name, f.Number, p.DstPort)

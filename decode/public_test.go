@@ -8,6 +8,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 )
 
@@ -61,7 +62,7 @@ func TestPublicCaptures(t *testing.T) {
 		var got counts
 		d := decode.New(decode.DefaultConfig())
 		var p decode.Packet
-		eachFrame(t, filepath.Join(capturetest.NeedShared(t), "public", path), func(f *capture.Frame) {
+		frametest.Each(t, filepath.Join(capturetest.NeedShared(t), "public", path), func(f *capture.Frame) {
 			d.Decode(f, &p)
 			d.VerifyICRC(&p)
 			checkPacket(t, &p)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 )
 
@@ -65,7 +66,7 @@ func TestAgainstTshark(t *testing.T) {
 			var ours []line
 			d := decode.New(decode.DefaultConfig())
 			var p decode.Packet
-			eachFrame(t, path, func(f *capture.Frame) {
+			frametest.Each(t, path, func(f *capture.Frame) {
 				if d.Decode(f, &p); p.Has&decode.HasBTH != 0 {
 					ours = append(ours, line{f.Number, uint64(p.Opcode), uint64(p.DestQP), uint64(p.PSN)})
 				}

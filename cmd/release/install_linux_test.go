@@ -21,6 +21,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/capture/livetest"
 	"github.com/rocelens/rocelens/storage/engine/enginetest"
 )
@@ -270,11 +271,6 @@ func (m *machine) wait(t *testing.T, what string, done func() bool) {
 func (m *machine) replay(t *testing.T, name string) (packets int) {
 	t.Helper()
 	c := capturetest.Get(t, name)
-	src, err := capture.Open(c.Path, capture.DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
 	va, err := net.InterfaceByName("va")
 	if err != nil {
 		t.Fatal(err)
@@ -284,17 +280,15 @@ func (m *machine) replay(t *testing.T, name string) (packets int) {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	var b capture.Batch
-	for n := 0; src.ReadBatch(&b) == nil; {
-		for i := range b.Frames {
-			if err := unix.Sendto(fd, b.Frames[i].Data, 0, &unix.SockaddrLinklayer{Ifindex: va.Index}); err != nil {
-				t.Fatal(err)
-			}
-			if n++; n%200 == 0 { // the cable has room for a thousand
-				time.Sleep(20 * time.Millisecond)
-			}
+	sent := 0
+	frametest.Each(t, c.Path, func(f *capture.Frame) {
+		if err := unix.Sendto(fd, f.Data, 0, &unix.SockaddrLinklayer{Ifindex: va.Index}); err != nil {
+			t.Fatal(err)
 		}
-	}
+		if sent++; sent%200 == 0 { // the cable has room for a thousand
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
 	for _, n := range capturetest.LoadTruth(t, c).OpcodeTotals() {
 		packets += n
 	}

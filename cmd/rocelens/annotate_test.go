@@ -15,6 +15,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 )
 
 // frameKey is all of a frame that annotate may not change.
@@ -28,18 +29,9 @@ type frameKey struct {
 
 func framesOf(t *testing.T, path string) (all []frameKey) {
 	t.Helper()
-	src, err := capture.Open(path, capture.DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
-	var b capture.Batch
-	for src.ReadBatch(&b) == nil {
-		for i := range b.Frames {
-			f := &b.Frames[i]
-			all = append(all, frameKey{string(f.Data), strings.Join(f.Comments(), "\n"), f.Time, f.OrigLen, f.FCSLen, f.Link})
-		}
-	}
+	frametest.Each(t, path, func(f *capture.Frame) {
+		all = append(all, frameKey{string(f.Data), strings.Join(f.Comments(), "\n"), f.Time, f.OrigLen, f.FCSLen, f.Link})
+	})
 	return all
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/decode/anonymize"
 )
@@ -106,16 +107,7 @@ func TestAnonymizeTogether(t *testing.T) {
 
 func interfaceNames(t *testing.T, path string) (all []string) {
 	t.Helper()
-	src, err := capture.Open(path, capture.DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
-	var b capture.Batch
-	for err == nil {
-		err = src.ReadBatch(&b)
-	}
-	for _, f := range src.Inputs()[0].Interfaces {
+	for _, f := range frametest.Each(t, path, func(*capture.Frame) {}).Interfaces {
 		if f.Name == "" {
 			t.Fatalf("%s has an interface without a name", path)
 		}

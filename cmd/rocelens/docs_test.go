@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -130,5 +131,43 @@ two fields (` + "`ip.addr`" + `).
 	}
 	if diff := cmp.Diff(string(got), b.String()); diff != "" {
 		t.Errorf("docs/fields.md is not what the table says; go test ./cmd/rocelens -run TestFieldsDoc -update writes it:\n%s", diff)
+	}
+}
+
+// TestLayout: CONTRIBUTING.md says of each package what lives there, and of none
+// that is not there.
+func TestLayout(t *testing.T) {
+	root := capturetest.Root(t)
+	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := make(map[string]bool)
+	for _, row := range regexp.MustCompile("(?m)^\\| `.*?\\|").FindAllString(string(text), -1) {
+		for _, name := range regexp.MustCompile("`([a-z/]+)`").FindAllStringSubmatch(row, -1) {
+			named[name[1]] = true
+			if _, err := os.Stat(filepath.Join(root, name[1])); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	cmd := exec.Command("go", "list", "-f", "{{.Dir}}", "./...")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := strings.Fields(string(out))
+	if len(packages) == 0 {
+		t.Fatal("no packages")
+	}
+	for _, dir := range packages {
+		name, err := filepath.Rel(root, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !named[filepath.ToSlash(name)] {
+			t.Errorf("%s is not in CONTRIBUTING.md", name)
+		}
 	}
 }

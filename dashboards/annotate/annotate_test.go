@@ -9,6 +9,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/dashboards/annotate"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline"
@@ -20,37 +21,28 @@ import (
 func comments(t *testing.T, name string) map[uint64][]string {
 	t.Helper()
 	path := capturetest.Get(t, name).Path
-	open := func() capture.Source {
-		src, err := capture.Open(path, capture.DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return src
+	src, err := capture.Open(path, capture.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer src.Close()
 	cfg := pipeline.DefaultConfig()
 	cfg.Track.Notes = track.NewNotes()
-	src := open()
-	defer src.Close()
 	r, err := pipeline.Run(context.Background(), src, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := annotate.New(r, cfg.Track.Notes, src.Inputs()[0].Frames)
-	again := open()
-	defer again.Close()
 	all := make(map[uint64][]string)
 	d := decode.New(decode.DefaultConfig())
 	var p decode.Packet
-	var b capture.Batch
-	for again.ReadBatch(&b) == nil {
-		for i := range b.Frames {
-			d.Decode(&b.Frames[i], &p)
-			d.VerifyICRC(&p)
-			if c := a.Of(&p); c != nil {
-				all[b.Frames[i].Number] = c
-			}
+	frametest.Each(t, path, func(f *capture.Frame) {
+		d.Decode(f, &p)
+		d.VerifyICRC(&p)
+		if c := a.Of(&p); c != nil {
+			all[f.Number] = c
 		}
-	}
+	})
 	return all
 }
 

@@ -1,12 +1,11 @@
 package anonymize_test
 
 import (
-	"errors"
-	"io"
 	"testing"
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/decode/anonymize"
 )
@@ -29,29 +28,6 @@ func newAnonymizer(tb testing.TB, change ...func(*anonymize.Config)) *anonymize.
 
 func cut(cfg *anonymize.Config)     { cfg.Cut = true }
 func mapQPNs(cfg *anonymize.Config) { cfg.MapQPNs = true }
-
-// eachFrame calls do with every frame of a capture file.
-func eachFrame(tb testing.TB, path string, do func(*capture.Frame)) {
-	tb.Helper()
-	src, err := capture.Open(path, capture.DefaultConfig())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer src.Close()
-	var b capture.Batch
-	for {
-		err := src.ReadBatch(&b)
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-		for i := range b.Frames {
-			do(&b.Frames[i])
-		}
-	}
-}
 
 func TestKey(t *testing.T) {
 	for _, k := range []string{"", "fifteen bytes.."} {
@@ -112,7 +88,7 @@ func TestEveryFrame(t *testing.T) {
 	frames := 0
 	var p decode.Packet
 	for _, path := range capturetest.Paths(t) {
-		eachFrame(t, path, func(f *capture.Frame) {
+		frametest.Each(t, path, func(f *capture.Frame) {
 			frames++
 			checkSame(t, path, d, f, a.Frame(f))
 			// Of a frame that is cut the beginning is the same.
@@ -141,7 +117,7 @@ func TestCutShort(t *testing.T) {
 	seen := make(map[[3]uint32]bool)
 	var p decode.Packet
 	for _, c := range capturetest.Committed(t) {
-		eachFrame(t, c.Path, func(f *capture.Frame) {
+		frametest.Each(t, c.Path, func(f *capture.Frame) {
 			d.Decode(f, &p)
 			kind := [3]uint32{uint32(f.Link), uint32(p.Kind)<<16 | uint32(p.Opcode)<<8 | uint32(p.MAD.Attribute), uint32(p.Encap)}
 			if seen[kind] {
@@ -160,7 +136,7 @@ func TestCutShort(t *testing.T) {
 func TestAllocations(t *testing.T) {
 	a := newAnonymizer(t, mapQPNs)
 	for _, name := range []string{"rc_write_ipv6", "rdmacm_rping", "vxlan_rc_write", "icmp_unreachable_reject"} {
-		eachFrame(t, capturetest.Get(t, name).Path, func(f *capture.Frame) {
+		frametest.Each(t, capturetest.Get(t, name).Path, func(f *capture.Frame) {
 			if f.Number > 1200 {
 				return
 			}
@@ -177,7 +153,7 @@ func BenchmarkFrame(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			var frames []capture.Frame
 			bytes := int64(0)
-			eachFrame(b, capturetest.Get(b, name).Path, func(f *capture.Frame) {
+			frametest.Each(b, capturetest.Get(b, name).Path, func(f *capture.Frame) {
 				g := *f
 				g.Data = append([]byte(nil), f.Data...)
 				frames = append(frames, g)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 )
 
@@ -81,7 +82,7 @@ func TestOtherPort(t *testing.T) {
 	plain, other := decode.New(decode.DefaultConfig()), decode.New(decode.Config{RoCEPorts: []uint16{1021}})
 	var p decode.Packet
 	n := 0
-	eachFrame(t, capturetest.Get(t, "rc_write_1024").Path, func(f *capture.Frame) {
+	frametest.Each(t, capturetest.Get(t, "rc_write_1024").Path, func(f *capture.Frame) {
 		plain.Decode(f, &p)
 		udp, ok := p.Layer(decode.LayerUDP)
 		if !ok || !p.RoCE() || n == 50 {
@@ -119,7 +120,7 @@ func TestOtherPort(t *testing.T) {
 func TestWrongICRC(t *testing.T) {
 	a := newAnonymizer(t)
 	var first *capture.Frame
-	eachFrame(t, capturetest.Get(t, "rc_write_1024").Path, func(f *capture.Frame) {
+	frametest.Each(t, capturetest.Get(t, "rc_write_1024").Path, func(f *capture.Frame) {
 		if len(f.Data) > 1000 && first == nil {
 			first = frameOf(f.Link, append([]byte(nil), f.Data...))
 		}
@@ -213,7 +214,7 @@ func FuzzFrame(f *testing.F) {
 	d := decode.New(decode.DefaultConfig())
 	var p decode.Packet
 	for _, c := range capturetest.Committed(f) {
-		eachFrame(f, c.Path, func(fr *capture.Frame) {
+		frametest.Each(f, c.Path, func(fr *capture.Frame) {
 			d.Decode(fr, &p)
 			kind := [3]uint32{uint32(fr.Link), uint32(p.Kind)<<16 | uint32(p.Opcode)<<8 | uint32(p.MAD.Attribute), uint32(p.Encap)}
 			if !seen[kind] && len(fr.Data) <= 400 {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/decode/anonymize"
 )
@@ -217,7 +218,7 @@ func secretsOf(t *testing.T, a *anonymize.Anonymizer, path string) *secrets {
 	}
 	d := decode.New(decode.DefaultConfig())
 	var p decode.Packet
-	eachFrame(t, path, func(f *capture.Frame) {
+	frametest.Each(t, path, func(f *capture.Frame) {
 		d.Decode(f, &p)
 		for _, l := range p.Layers() {
 			if b := p.Bytes(l); (l.Kind == decode.LayerPayload || l.Kind == decode.LayerData) && p.Has&decode.HasMAD == 0 && p.Kind != decode.KindICMP {
@@ -290,7 +291,7 @@ func TestNothingLeaks(t *testing.T) {
 				t.Fatal("the capture has no address")
 			}
 			before := 0
-			eachFrame(t, c.Path, func(f *capture.Frame) {
+			frametest.Each(t, c.Path, func(f *capture.Frame) {
 				if f.Number <= 100 { // what looks for them finds them where they are
 					before += len(s.look(f.Data))
 				}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 )
 
@@ -57,50 +58,36 @@ func TestFlat(t *testing.T) {
 	}
 	answered := map[string]bool{}
 	for _, c := range capturetest.Committed(t) {
-		src, err := capture.Open(c.Path, capture.DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
 		d := decode.New(decode.DefaultConfig())
-		var b capture.Batch
 		var p decode.Packet
 		var x decode.Extra
-		for src.ReadBatch(&b) == nil {
-			for i := range b.Frames {
-				f := b.Frames[i]
-				step := 1
-				if f.Number > 60 {
-					if f.Number%50 != 0 {
-						continue
-					}
-					step = 7
+		frametest.Each(t, c.Path, func(f *capture.Frame) {
+			step := 1
+			if f.Number > 60 {
+				if f.Number%50 != 0 {
+					return
 				}
-				whole := f.Data
-				for n := len(whole); n >= 0; n -= step {
-					if n > 140 {
-						n = max(140, n-200)
-					}
-					f.Data = whole[:n]
-					d.Decode(&f, &p)
-					sameAsTable(t, &p, &x)
-					if n == len(whole) || n == 140 {
-						for name, get := range flats {
-							_, _, k := get(&p)
-							answered[name] = answered[name] || k > 0
-						}
+				step = 7
+			}
+			cut := *f
+			for n := len(f.Data); n >= 0; n -= step {
+				if n > 140 {
+					n = max(140, n-200)
+				}
+				cut.Data = f.Data[:n]
+				d.Decode(&cut, &p)
+				sameAsTable(t, &p, &x)
+				if n == len(f.Data) || n == 140 {
+					for name, get := range flats {
+						_, _, k := get(&p)
+						answered[name] = answered[name] || k > 0
 					}
 				}
 			}
 			if t.Failed() {
-				break
+				t.Fatalf("%s, frame %d", c.Name, f.Number)
 			}
-		}
-		if err := src.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if t.Failed() {
-			t.Fatal(c.Name)
-		}
+		})
 	}
 	for name := range flats {
 		if !answered[name] {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 	roce "github.com/rocelens/rocelens/decode/layers"
 )
@@ -171,7 +172,7 @@ var gopacketWrong = map[string]struct {
 // TestAgainstDecoder compares every field of every RoCE and MAC control frame
 // of every capture with what package decode says.
 func TestAgainstDecoder(t *testing.T) {
-	for _, path := range captures(t) {
+	for _, path := range capturetest.Paths(t) {
 		name := filepath.Base(path)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -179,7 +180,7 @@ func TestAgainstDecoder(t *testing.T) {
 			var p decode.Packet
 			different, compared := 0, 0
 			first := ""
-			eachFrame(t, path, func(f *capture.Frame) {
+			frametest.Each(t, path, func(f *capture.Frame) {
 				d.Decode(f, &p)
 				d.VerifyICRC(&p)
 				want := ourFacts(&p)
@@ -230,7 +231,7 @@ func TestEveryCut(t *testing.T) {
 	var p decode.Packet
 	cuts := 0
 	for _, c := range capturetest.Committed(t) {
-		eachFrame(t, c.Path, func(f *capture.Frame) {
+		frametest.Each(t, c.Path, func(f *capture.Frame) {
 			d.Decode(f, &p)
 			k := kind{f.Link, p.Kind, p.Opcode, p.Encap, p.AddrKind == decode.AddrIPv6}
 			dec := linkDecoder(f.Link)
@@ -270,7 +271,7 @@ func TestRoundTrip(t *testing.T) {
 	buf := gopacket.NewSerializeBuffer()
 	packets, computed, corrected := 0, 0, 0
 	for _, c := range capturetest.Committed(t) {
-		eachFrame(t, c.Path, func(f *capture.Frame) {
+		frametest.Each(t, c.Path, func(f *capture.Frame) {
 			d.Decode(f, &p)
 			d.VerifyICRC(&p)
 			dec := linkDecoder(f.Link)

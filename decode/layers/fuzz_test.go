@@ -10,6 +10,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 	roce "github.com/rocelens/rocelens/decode/layers"
 )
@@ -32,7 +33,7 @@ func FuzzLayers(f *testing.F) {
 	for _, c := range capturetest.Committed(f) {
 		d := decode.New(decode.DefaultConfig())
 		var p decode.Packet
-		eachFrame(f, c.Path, func(fr *capture.Frame) {
+		frametest.Each(f, c.Path, func(fr *capture.Frame) {
 			d.Decode(fr, &p)
 			key := [2]uint32{uint32(p.Kind)<<8 | uint32(p.Opcode), uint32(p.Encap)}
 			if seen[key] || len(fr.Data) > 400 || fr.Link != capture.LinkEthernet {

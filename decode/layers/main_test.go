@@ -1,17 +1,13 @@
 package layers_test
 
 import (
-	"errors"
-	"io"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
 
 	"github.com/rocelens/rocelens/capture"
-	"github.com/rocelens/rocelens/capture/capturetest"
 	"github.com/rocelens/rocelens/decode"
 	roce "github.com/rocelens/rocelens/decode/layers"
 )
@@ -20,46 +16,6 @@ func TestMain(m *testing.M) {
 	roce.Register()
 	roce.Register() // once more does nothing
 	os.Exit(m.Run())
-}
-
-// eachFrame calls do with every frame of a capture file.
-func eachFrame(tb testing.TB, path string, do func(*capture.Frame)) {
-	tb.Helper()
-	src, err := capture.Open(path, capture.DefaultConfig())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer src.Close()
-	var b capture.Batch
-	for {
-		err := src.ReadBatch(&b)
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-		for i := range b.Frames {
-			do(&b.Frames[i])
-		}
-	}
-}
-
-// captures are all captures that there are, the published ones among them.
-func captures(tb testing.TB) []string {
-	tb.Helper()
-	var paths []string
-	for _, c := range capturetest.All(tb) {
-		paths = append(paths, c.Path)
-	}
-	if dir, ok := capturetest.Shared(tb); ok {
-		public, err := filepath.Glob(filepath.Join(dir, "public", "*", "*.pcap*"))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		paths = append(paths, public...)
-	}
-	return paths
 }
 
 // linkDecoder is gopacket's decoder for a link type, nil where it has none.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 	roce "github.com/rocelens/rocelens/decode/layers"
 )
@@ -49,7 +50,7 @@ func TestBuiltPackets(t *testing.T) {
 	}
 
 	var got []string
-	eachFrame(t, path, func(f *capture.Frame) {
+	frametest.Each(t, path, func(f *capture.Frame) {
 		p := ours(f)
 		if p.ICRCStatus != decode.ICRCGood || p.Malformed() {
 			t.Errorf("frame %d: ICRC %v, %v", f.Number, p.ICRCStatus, p.Err)

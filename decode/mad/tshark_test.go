@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"path/filepath"
 	"strconv"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/decode/mad"
 )
@@ -186,31 +185,17 @@ func TestAgainstTshark(t *testing.T) {
 func messages(t *testing.T, path string) map[uint64]mad.Message {
 	t.Helper()
 	list := make(map[uint64]mad.Message)
-	src, err := capture.Open(path, capture.DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
 	d := decode.New(decode.DefaultConfig())
 	var p decode.Packet
-	var b capture.Batch
-	for {
-		err := src.ReadBatch(&b)
-		if errors.Is(err, io.EOF) {
-			return list
+	frametest.Each(t, path, func(f *capture.Frame) {
+		d.Decode(f, &p)
+		l, ok := p.Layer(decode.LayerPayload)
+		if !ok || p.Has&decode.HasMAD == 0 || p.MAD.Class != mad.Class {
+			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range b.Frames {
-			d.Decode(&b.Frames[i], &p)
-			l, ok := p.Layer(decode.LayerPayload)
-			if !ok || p.Has&decode.HasMAD == 0 || p.MAD.Class != mad.Class {
-				continue
-			}
-			var m mad.Message
-			m.Decode(mad.Attribute(p.MAD.Attribute), append([]byte(nil), p.Bytes(l)...))
-			list[b.Frames[i].Number] = m
-		}
-	}
+		var m mad.Message
+		m.Decode(mad.Attribute(p.MAD.Attribute), append([]byte(nil), p.Bytes(l)...))
+		list[f.Number] = m
+	})
+	return list
 }

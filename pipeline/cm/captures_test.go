@@ -2,8 +2,6 @@ package cm_test
 
 import (
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/decode/mad"
 	"github.com/rocelens/rocelens/pipeline/cm"
@@ -21,28 +20,12 @@ import (
 // eachPacket calls do with every packet of a capture file.
 func eachPacket(tb testing.TB, path string, do func(*decode.Packet, record.FrameRef)) {
 	tb.Helper()
-	src, err := capture.Open(path, capture.DefaultConfig())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer src.Close()
 	d := decode.New(decode.DefaultConfig())
 	var p decode.Packet
-	var b capture.Batch
-	for {
-		err := src.ReadBatch(&b)
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-		for i := range b.Frames {
-			f := &b.Frames[i]
-			d.Decode(f, &p)
-			do(&p, record.FrameRef{Number: f.Number, Time: f.Time})
-		}
-	}
+	frametest.Each(tb, path, func(f *capture.Frame) {
+		d.Decode(f, &p)
+		do(&p, record.FrameRef{Number: f.Number, Time: f.Time})
+	})
 }
 
 // follow are the connections of a capture.

@@ -2,12 +2,11 @@ package correlate_test
 
 import (
 	"context"
-	"errors"
-	"io"
 	"slices"
 	"testing"
 
 	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/correlate"
 )
@@ -15,27 +14,13 @@ import (
 // load reads a capture into memory.
 func load(t *testing.T, path string) *frames {
 	t.Helper()
-	src, err := capture.Open(path, capture.DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
 	out := &frames{}
-	var b capture.Batch
-	for {
-		err := src.ReadBatch(&b)
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		if err != nil {
+	frametest.Each(t, path, func(f *capture.Frame) {
+		if err := out.WriteFrame(f); err != nil {
 			t.Fatal(err)
 		}
-		for i := range b.Frames {
-			if err := out.WriteFrame(&b.Frames[i]); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	})
+	return out
 }
 
 // TestUpstreamMisses takes packets out of the capture next to the sender that

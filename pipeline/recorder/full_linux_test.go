@@ -7,24 +7,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rocelens/rocelens/capture/disktest"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/recorder"
 )
 
 // TestFull: on a disk that is full nothing is left of a recording, and it is told why.
 func TestFull(t *testing.T) {
-	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=32k"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skipf("needs root: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	dir := disktest.Mount(t, "size=32k", 0)
 	x := taped(t, "loss_before", func(c *recorder.Config) { c.Dir = dir })
 	_, err := x.record(&recorder.Evidence{Code: "go-back-n", Sessions: []record.Session{*x.res.Sessions.At(0)}})
 	if !errors.Is(err, unix.ENOSPC) {

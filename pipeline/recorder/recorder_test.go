@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -100,26 +101,13 @@ func (x *tape) record(e *recorder.Evidence) (string, error) {
 // read are the frames of a file by their times, with their comments, and its own.
 func read(t *testing.T, path string) (frames map[int64]string, in capture.Input) {
 	t.Helper()
-	src, err := capture.Open(path, capture.DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
 	frames = make(map[int64]string)
-	var b capture.Batch
-	for src.ReadBatch(&b) == nil {
-		for i := range b.Frames {
-			f := &b.Frames[i]
-			frames[f.Time] = strings.Join(f.Comments(), "|")
-			if len(f.Data) > recorder.DefaultSnapLen {
-				t.Errorf("frame %d has %d bytes", f.Number, len(f.Data))
-			}
+	in = frametest.Each(t, path, func(f *capture.Frame) {
+		frames[f.Time] = strings.Join(f.Comments(), "|")
+		if len(f.Data) > recorder.DefaultSnapLen {
+			t.Errorf("frame %d has %d bytes", f.Number, len(f.Data))
 		}
-	}
-	in = src.Inputs()[0]
-	if in.Damage != nil {
-		t.Error(in.Damage)
-	}
+	})
 	return frames, in
 }
 

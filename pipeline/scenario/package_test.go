@@ -10,6 +10,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/capturetest"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/pipeline/scenario"
 	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 )
@@ -104,19 +105,11 @@ func TestPcap(t *testing.T) {
 		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		src, err := capture.Open(path, capture.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer src.Close()
 		var list []capture.Frame
-		var batch capture.Batch
-		for src.ReadBatch(&batch) == nil {
-			for _, f := range batch.Frames {
-				f.Data = bytes.Clone(f.Data)
-				list = append(list, f)
-			}
-		}
+		frametest.Each(t, path, func(f *capture.Frame) {
+			list = append(list, *f)
+			list[len(list)-1].Data = bytes.Clone(f.Data)
+		})
 		return list
 	}
 	ng, classic := read(scenario.PcapNG), read(scenario.Pcap)

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rocelens/rocelens/pipeline/words"
 )
 
 // LibraryEnv names the environment variable with the path of libchdb.so.
@@ -59,22 +61,12 @@ func (e *MissingError) Error() string {
 		}
 		get = fmt.Sprintf("`make engine` in the source of rocelens gets the library, and so does: mkdir -p %[1]s && "+
 			"cd %[1]s && npm pack %[2]s@%[3]s && tar -xzf chdb-lib-*.tgz --strip-components=1 package/%[4]s",
-			shellWord(dir), pin("PACKAGE"), pin("VERSION"), libraryName)
+			words.Shell(dir), pin("PACKAGE"), pin("VERSION"), libraryName)
 	} else if !canLoad {
 		get = "this build of rocelens can't load libraries, so install ClickHouse"
 	}
 	return fmt.Sprintf("no ClickHouse to start: no clickhouse %d.%d or newer in PATH%s, and no %s in %s, the user's cache or the system's libraries; %s",
 		minMajor, minMinor, old, libraryName, e.Dir, get)
-}
-
-// shellWord is s as a word of a shell's command.
-func shellWord(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !strings.ContainsRune("/._-+,:@%", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // binary is what can be started: a clickhouse, or a library that the program

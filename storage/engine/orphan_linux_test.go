@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rocelens/rocelens/capture/disktest"
 	"github.com/rocelens/rocelens/storage/engine"
 	"github.com/rocelens/rocelens/storage/engine/enginetest"
 )
@@ -203,21 +204,6 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// mount mounts a small file system in memory. Who may not do that skips the
-// test, but in CI it must run.
-func mount(t *testing.T, options string, flags uintptr) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", flags, options); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip("needs root: ", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
-	return dir
-}
-
 // TestDisk: a directory that can't be written to, or that is full, is said to be.
 func TestDisk(t *testing.T) {
 	enginetest.Need(t)
@@ -232,7 +218,7 @@ func TestDisk(t *testing.T) {
 		{"full once ClickHouse writes", "size=64k,nr_inodes=8", 0, 0, "No space left on device"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := mount(t, c.options, c.flags)
+			dir := disktest.Mount(t, c.options, c.flags)
 			if c.fill > 0 {
 				err := os.WriteFile(filepath.Join(dir, "other"), make([]byte, c.fill), 0o600)
 				if err != nil && !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
@@ -259,7 +245,7 @@ func TestDisk(t *testing.T) {
 // say why, and it goes on with what it has.
 func TestDiskFills(t *testing.T) {
 	enginetest.Need(t)
-	e := enginetest.StartConfig(t, config(mount(t, "size=32m", 0)))
+	e := enginetest.StartConfig(t, config(disktest.Mount(t, "size=32m", 0)))
 	pid := e.PID()
 	c := open(t, e.Endpoint(), false)
 	exec(t, c, "CREATE DATABASE d")

@@ -126,13 +126,3 @@ func TestPassword(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestShellWord(t *testing.T) {
-	for s, want := range map[string]string{
-		"/var/lib/rocelens-1": "/var/lib/rocelens-1", "a b": "'a b'", "it's": `'it'\''s'`, "$x": "'$x'", "": "''", "~": "'~'",
-	} {
-		if got := shellWord(s); got != want {
-			t.Errorf("%q: %s", s, got)
-		}
-	}
-}

@@ -6,20 +6,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/rocelens/rocelens/capture/disktest"
 )
 
 // TestDiskFull: when the disk is full, Put says so and keeps what it had; what is
 // there can be taken out, and when there is room again, it goes on.
 func TestDiskFull(t *testing.T) {
-	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=8m"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skipf("needs root: %v", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	dir := disktest.Mount(t, "size=8m", 0)
 	p := filepath.Join(dir, "spool")
 	s := mustOpen(t, p)
 	other := filepath.Join(dir, "other") // what fills the disk besides

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rocelens/rocelens/capture/disktest"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/storage/client"
 	"github.com/rocelens/rocelens/storage/engine"
@@ -265,21 +266,6 @@ func garbage(e *engine.Engine) func(*testing.T, *enginetest.Proxy) {
 	}
 }
 
-// small mounts a small file system in memory. Who may not do that skips the test,
-// but in CI it must run.
-func small(t *testing.T, options string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip("needs root: ", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
-	return dir
-}
-
 // fill takes all of a disk but for so much, and returns what gives it back.
 func fill(t *testing.T, dir string, free int64) (giveBack func()) {
 	t.Helper()
@@ -302,7 +288,7 @@ func fill(t *testing.T, dir string, free int64) (giveBack func()) {
 // TestFullStore: the disk of the store is full for a while.
 func TestFullStore(t *testing.T) {
 	enginetest.Need(t)
-	dir := small(t, "size=128m")
+	dir := disktest.Mount(t, "size=128m", 0)
 	e := enginetest.Start(t, dir, false)
 	c := open(t, e.Endpoint(), false)
 	x := newProbe(t, c, memory(), nil)
@@ -396,7 +382,7 @@ func TestFullSpool(t *testing.T) {
 	p := e.Endpoint()
 	p.Addr = way.Addr()
 	c := connect(t, p, false)
-	path := filepath.Join(small(t, "size=4m"), "spool")
+	path := filepath.Join(disktest.Mount(t, "size=4m", 0), "spool")
 	s := openSpool(t, path)
 	x := newProbe(t, c, spool.NewQueue(s), nil)
 	way.Refuse(true)

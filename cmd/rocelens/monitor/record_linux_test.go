@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/capture/frametest"
 	"github.com/rocelens/rocelens/cmd/rocelens/monitor"
 	"github.com/rocelens/rocelens/pipeline"
 	"github.com/rocelens/rocelens/pipeline/finding"
@@ -31,28 +32,19 @@ import (
 func replayTimed(t *testing.T, path string) (n int) {
 	t.Helper()
 	fd, index := cable(t)
-	src, err := capture.Open(path, capture.DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
 	begun, first := time.Now(), int64(0)
-	var b capture.Batch
-	for src.ReadBatch(&b) == nil {
-		for i := range b.Frames {
-			f := &b.Frames[i]
-			if first == 0 {
-				first = f.Time
-			}
-			if ahead := time.Duration(f.Time-first) - time.Since(begun); ahead > time.Millisecond {
-				time.Sleep(ahead)
-			}
-			if err := unix.Sendto(fd, f.Data, 0, &unix.SockaddrLinklayer{Ifindex: index}); err != nil {
-				t.Fatal(err)
-			}
-			n++
+	frametest.Each(t, path, func(f *capture.Frame) {
+		if first == 0 {
+			first = f.Time
 		}
-	}
+		if ahead := time.Duration(f.Time-first) - time.Since(begun); ahead > time.Millisecond {
+			time.Sleep(ahead)
+		}
+		if err := unix.Sendto(fd, f.Data, 0, &unix.SockaddrLinklayer{Ifindex: index}); err != nil {
+			t.Fatal(err)
+		}
+		n++
+	})
 	return n
 }
 
