@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/cm"
@@ -78,6 +80,10 @@ func (s *shard) some(b *block, list []uint16, src capture.Source) error {
 		s.tracker.Seen(p, b.points[it.point].src, b.points[it.point].dst)
 		c := s.doubles.look(&s.sought[k], p)
 		if s.first != nil {
+			if n := len(s.first); n == cap(s.first) { // append would go by a quarter, and leave much behind
+				n = min(max(n, shardBatch), firstPackets-n)
+				s.first, s.copies = slices.Grow(s.first, n), slices.Grow(s.copies, n)
+			}
 			s.first = append(s.first, *p)
 			s.copies = append(s.copies, c)
 			if len(s.first) == firstPackets {

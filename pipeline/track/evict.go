@@ -224,7 +224,7 @@ func (t *Tracker) keep(f *flow) {
 		t.all[f.slot] = f
 	} else {
 		f.slot = int32(len(t.all))
-		t.all = append(t.all, f)
+		t.all = push(t.all, f)
 	}
 	t.intervals.keep(f)
 	t.teller.keep(f)

@@ -41,7 +41,7 @@ func (x *index) add(key uint64, f *flow) int32 {
 		x.free = x.entries[at].next
 	} else {
 		at = int32(len(x.entries))
-		x.entries = append(x.entries, indexEntry{})
+		x.entries = push(x.entries, indexEntry{})
 		if len(x.entries) > len(x.buckets) {
 			x.grow()
 		}
@@ -63,7 +63,7 @@ func (x *index) link(at int32) {
 // grow doubles the buckets. Entries with the same key keep their order.
 func (x *index) grow() {
 	old := x.buckets
-	x.buckets = make([]int32, 2*len(old))
+	x.buckets = fresh[int32](2 * len(old))
 	for _, at := range old {
 		last := at
 		for next := at; next != 0; next = x.entries[next].next {

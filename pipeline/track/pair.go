@@ -292,8 +292,10 @@ func (t *Tracker) pair(f, g *flow, method record.PairingMethod, confidence float
 		l.incarnation = b.life.incarnation
 	}
 	l.method, l.confidence = method, confidence
-	if l.conn == nil && b.life.conn != nil {
-		l.conn = b.life.conn
+	if c := b.life.conn; c == nil {
+		t.slabs.lives.put(b.life)
+	} else if l.conn == nil {
+		l.conn = c
 	}
 	b.life = l
 	l.began = a

@@ -1,6 +1,9 @@
 package track
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // slabs give what each session has. Of a million sessions the garbage collector
 // so sees some ten thousand things, and not ten million.
@@ -20,19 +23,56 @@ func (s *slabs) oneByOne() {
 // slab gives one value after the other. They go when all of a chunk are no more
 // in use.
 type slab[T any] struct {
-	rest []T
-	one  bool // there is no chunk
+	rest  []T
+	spare []*T // given back
+	one   bool // there is no chunk
 }
 
 // chunkBytes is how much is allocated at once.
 const chunkBytes = 8 << 10
 
+// maxSpare is how many values that were given back wait for somebody.
+const maxSpare = 64
+
+// put gives a value back that nobody else knows of.
+func (s *slab[T]) put(v *T) {
+	if len(s.spare) < maxSpare {
+		var zero T
+		*v = zero
+		s.spare = append(s.spare, v)
+	}
+}
+
+// push is append that doubles the room of long slices too. append itself goes by a
+// quarter, and leaves four times as much behind as is in use.
+func push[T any](s []T, v T) []T {
+	if len(s) == cap(s) {
+		s = slices.Grow(s, max(len(s), 1))
+	}
+	return append(s, v)
+}
+
+// fresh is make for what is written here and there. Memory that is new to the
+// process is read before it is written, as the compiler looks whether a pointer is
+// nil, and then the kernel has to give two pages for one, and to interrupt the other
+// processors for the second. It is written once from one end to the other instead.
+func fresh[T any](n int) []T {
+	s := make([]T, n)
+	clear(s)
+	return s
+}
+
 func (s *slab[T]) get() *T {
+	if n := len(s.spare); n > 0 {
+		v := s.spare[n-1]
+		s.spare = s.spare[:n-1]
+		return v
+	}
 	if s.one {
 		return new(T)
 	}
 	if len(s.rest) == 0 {
-		s.rest = make([]T, (chunkBytes-8)/reflect.TypeFor[T]().Size()) // the allocator takes 8 bytes itself
+		s.rest = fresh[T]((chunkBytes - 8) / int(reflect.TypeFor[T]().Size())) // the allocator takes 8 bytes itself
 	}
 	v := &s.rest[0]
 	s.rest = s.rest[1:]

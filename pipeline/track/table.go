@@ -71,7 +71,7 @@ func (t *table) find(p *Packet) *flow {
 func (t *table) put(hash uint64, f *flow) {
 	if 4*(t.n+1) > 3*len(t.slots) {
 		old := t.slots
-		t.slots = make([]slot, max(64, 2*len(old)))
+		t.slots = fresh[slot](max(64, 2*len(old)))
 		for _, s := range old {
 			if s.f != nil {
 				t.place(s)
