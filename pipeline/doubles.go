@@ -271,6 +271,7 @@ func (t *doubles) limit(sets int) {
 func (t *doubles) resize(sets int) {
 	old := t.recent
 	t.recent = make([]doubleSet, sets)
+	clear(t.recent) // new pages that are read before they are written cost the kernel twice
 	for i := range old {
 		for _, r := range old[i] {
 			if r.tag == 0 {

@@ -54,7 +54,7 @@ func (t *Tracker) answer(g, f *flow, p *Packet, op *operation) {
 	case p.Syndrome.Type() == decode.Ack:
 		t.conformMSN(g, f, p)
 		if len(s.owed) > 0 {
-			s.jumpOwed(p)
+			t.jumpOwed(s, p)
 		}
 		t.acknowledge(f, p, psnAdd(p.PSN, 1))
 	case p.Syndrome.Type() == decode.RNRNak:
@@ -101,7 +101,7 @@ func (t *Tracker) early(f *flow, p *Packet, op *operation) {
 	}
 	code := p.Syndrome.Code()
 	if code == decode.NakSequence {
-		s.recovery().addNak(nakSeen{psn: p.PSN, time: p.Time, frame: p.Ref(), valid: true})
+		t.recovery(s).addNak(nakSeen{psn: p.PSN, time: p.Time, frame: p.Ref(), valid: true})
 	}
 	t.emit(f, p, record.Nak{Code: nakNames[min(int(code), len(nakNames)-1)], PSN: p.PSN})
 }
@@ -175,7 +175,7 @@ func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
 	if s.rec != nil {
 		s.rec.last.n = 0
 		s.learnSelective(upTo)
-		s.calm()
+		t.calm(s)
 	}
 }
 
@@ -296,7 +296,7 @@ func (t *Tracker) nak(f *flow, p *Packet) {
 		}
 		return
 	}
-	r := s.recovery()
+	r := t.recovery(s)
 	if r.rnr.valid && r.rnr.psn == p.PSN && (r.rnr.pass == s.passes || p.Time < r.rnr.time+r.rnr.wait) {
 		ev.Refusal = true
 		t.cfg.Notes.flag(p, decode.NoteRefusal)
@@ -396,7 +396,7 @@ var nakNames = [...]string{"sequence", "invalid_request", "remote_access", "remo
 func (t *Tracker) rnrNak(f *flow, p *Packet) {
 	s := f.req
 	t.acknowledge(f, p, p.PSN)
-	r := s.recovery()
+	r := t.recovery(s)
 	wait := int64(p.Syndrome.RNRTimer())
 	r.rnr = nakSeen{psn: p.PSN, pass: s.passes, time: p.Time, wait: wait, frame: p.Ref(), valid: true}
 	if r.sign == 0 {

@@ -64,7 +64,7 @@ func (t *Tracker) unanswered(f *flow, p *Packet, op *operation) {
 	if d < 0 {
 		t.cfg.Notes.judge(p, decode.VerdictOther)
 		b := f.bad()
-		r := s.recovery()
+		r := t.recovery(s)
 		lost := r.unseen.remove(p.PSN, psnAdd(p.PSN, 1)) > 0
 		if lost {
 			b.lost.BeforeTap--
@@ -81,7 +81,7 @@ func (t *Tracker) unanswered(f *flow, p *Packet, op *operation) {
 		return
 	}
 	if d > 0 {
-		s.recovery().unseen.add(s.pos, p.PSN)
+		t.recovery(s).unseen.add(s.pos, p.PSN)
 		b := f.bad()
 		b.lost.BeforeTap += uint64(d)
 		b.gap(uint64(d))

@@ -89,7 +89,7 @@ const maxGuess = 64
 // moves no position.
 func (t *Tracker) behind(f *flow, p *Packet, op *operation, n uint32, age idAge) bool {
 	s := f.req
-	r := s.recovery()
+	r := t.recovery(s)
 	since := r.gap
 	if since == 0 {
 		since = f.first.time
@@ -201,7 +201,7 @@ func (t *Tracker) notLeftOut(f *flow) {
 // lateOriginal takes a packet that others overtook.
 func (t *Tracker) lateOriginal(f *flow, p *Packet, n uint32, guessed bool) {
 	s := f.req
-	r := s.recovery()
+	r := t.recovery(s)
 	b := f.bad()
 	b.reordered++
 	t.cfg.Notes.judge(p, decode.VerdictLate)

@@ -129,7 +129,10 @@ func (s *stream) widen(o *owed, took uint32) {
 		s.rec.unseen.remove(old, o.hi)
 	}
 	if psnDiff(o.hi, old) < 0 && s.pos != old { // what followed is not what was thought to
-		s.recovery().missing.add(o.hi, old)
+		if s.rec == nil {
+			s.rec = new(recovery)
+		}
+		s.rec.missing.add(o.hi, old)
 		s.rec.unseen.add(o.hi, old)
 	}
 	if s.pos == old {

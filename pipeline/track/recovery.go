@@ -165,18 +165,19 @@ type lastTries struct {
 	frame   record.FrameRef // of the last
 }
 
-func (s *stream) recovery() *recovery {
+func (t *Tracker) recovery(s *stream) *recovery {
 	if s.rec == nil {
-		s.rec = new(recovery)
+		s.rec = t.slabs.recoveries.get()
 	}
 	return s.rec
 }
 
 // calm forgets the troubles of a stream once all of them are over and all is
 // acknowledged: a recovery takes more memory than the rest of a session.
-func (s *stream) calm() {
+func (t *Tracker) calm(s *stream) {
 	r := s.rec
 	if s.acked == s.max && s.pos == s.max && r.quiet() && !r.late && r.echo.try == nil && len(r.unheard)+len(r.corrupt)+len(r.reads) == 0 {
+		t.slabs.recoveries.put(r)
 		s.rec, s.repeat = nil, false
 	}
 }

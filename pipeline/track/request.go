@@ -69,7 +69,7 @@ const selectiveJump = 3
 // skip notes the PSNs that p jumped over.
 func (t *Tracker) skip(f *flow, p *Packet, d uint32) {
 	s := f.req
-	r := s.recovery()
+	r := t.recovery(s)
 	lo, hi := s.pos, p.PSN
 	if end := r.rnr.time + r.rnr.wait; s.repeat && r.rnr.valid && psnDiff(r.rnr.psn, hi) >= 0 && psnDiff(s.ackedOr(s.start), hi) >= 0 && s.last < end && end <= p.Time {
 		return // it goes on with a refused packet, and all before that is acknowledged
@@ -179,7 +179,7 @@ func (s *stream) ackedOr(psn uint32) uint32 {
 // again counts a request below the maximum.
 func (t *Tracker) again(f *flow, p *Packet, op *operation, n uint32) {
 	s := f.req
-	r := s.recovery()
+	r := t.recovery(s)
 	b := f.bad()
 	hi := psnAdd(p.PSN, n)
 	r.missing.remove(p.PSN, hi)
@@ -264,7 +264,7 @@ const maxCorrupt = 64
 // corrupted notes a packet with a wrong ICRC. It moves nothing.
 func (t *Tracker) corrupted(f *flow, p *Packet) {
 	f.bad().icrcBad++
-	r := f.req.recovery()
+	r := t.recovery(f.req)
 	if len(r.corrupt) < maxCorrupt {
 		r.corrupt = append(r.corrupt, p.PSN)
 	}

@@ -249,7 +249,7 @@ const maxReads = 1 << 10
 
 // unseenRead takes a response to a READ or an atomic that the tap did not see.
 func (t *Tracker) unseenRead(f *flow, p *Packet, op *operation) {
-	rec := f.req.recovery()
+	rec := t.recovery(f.req)
 	f.bad().shown++
 	next := psnAdd(p.PSN, 1)
 	if last := len(rec.reads) - 1; last >= 0 && rec.reads[last].hi == p.PSN && !op.begins() {
@@ -295,7 +295,7 @@ func (t *Tracker) skipResponses(f *flow, p *Packet, first uint32) {
 	if jumped > 0 {
 		f.bad().gap(jumped)
 	}
-	rec := s.recovery()
+	rec := t.recovery(s)
 	rec.beyond = beyondSeen{psn: first, time: p.Time, pass: s.passes, valid: true}
 	if rec.sign == 0 {
 		rec.sign = p.Time
@@ -304,10 +304,10 @@ func (t *Tracker) skipResponses(f *flow, p *Packet, first uint32) {
 
 // jumpOwed notes an acknowledgement of what lies beyond a READ or an atomic
 // that is not answered: to the requester that is as good as a NAK.
-func (s *stream) jumpOwed(p *Packet) {
+func (t *Tracker) jumpOwed(s *stream, p *Packet) {
 	first := s.owedFrom(s.resp.pos)
 	if i := s.owedAt(first); i >= 0 && !s.owed[i].answered && psnDiff(p.PSN, first) > 0 {
-		s.recovery().beyond = beyondSeen{psn: first, time: p.Time, pass: s.passes, valid: true, ack: true, id: p.ID, hasID: p.hasID()}
+		t.recovery(s).beyond = beyondSeen{psn: first, time: p.Time, pass: s.passes, valid: true, ack: true, id: p.ID, hasID: p.hasID()}
 	}
 }
 

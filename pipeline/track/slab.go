@@ -8,16 +8,17 @@ import (
 // slabs give what each session has. Of a million sessions the garbage collector
 // so sees some ten thousand things, and not ten million.
 type slabs struct {
-	flows     slab[flow]
-	streams   slab[stream]
-	lives     slab[life]
-	latencies slab[latencies]
+	flows      slab[flow]
+	streams    slab[stream]
+	lives      slab[life]
+	latencies  slab[latencies]
+	recoveries slab[recovery]
 }
 
 // oneByOne lets each thing go when it is no more in use, whatever others of its
 // chunk are.
 func (s *slabs) oneByOne() {
-	s.flows.one, s.streams.one, s.lives.one, s.latencies.one = true, true, true, true
+	s.flows.one, s.streams.one, s.lives.one, s.latencies.one, s.recoveries.one = true, true, true, true, true
 }
 
 // slab gives one value after the other. They go when all of a chunk are no more
@@ -34,11 +35,9 @@ const chunkBytes = 8 << 10
 // maxSpare is how many values that were given back wait for somebody.
 const maxSpare = 64
 
-// put gives a value back that nobody else knows of.
+// put gives a value back that nobody will look for any more.
 func (s *slab[T]) put(v *T) {
 	if len(s.spare) < maxSpare {
-		var zero T
-		*v = zero
 		s.spare = append(s.spare, v)
 	}
 }
@@ -66,6 +65,7 @@ func (s *slab[T]) get() *T {
 	if n := len(s.spare); n > 0 {
 		v := s.spare[n-1]
 		s.spare = s.spare[:n-1]
+		*v = *new(T)
 		return v
 	}
 	if s.one {

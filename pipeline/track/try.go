@@ -25,7 +25,7 @@ func (t *Tracker) halfTimeout(f *flow) int64 {
 // stepBack begins a new pass at p, and a try.
 func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	s := f.req
-	r := s.recovery()
+	r := t.recovery(s)
 	b := f.bad()
 	t.endTry(f, record.ModeUnknown)
 
