@@ -218,20 +218,18 @@ func (t *doubles) look(p *sought, in *track.Packet) copySeen {
 	}
 	set := &t.recent[t.set(p.same)]
 	tag := uint32(p.same>>32) | 1
-	oldest := &set[0]
+	oldest := set.place()
 	for i := range set {
 		r := &set[i]
-		if r.tag == tag {
-			if gap := in.Time - r.time; gap > doubleWindow || gap < -doubleWindow {
-				oldest = r
-				break
-			}
-			t.copies++
-			return d.copied(r, p.at.digest, in.Ref(), &t.points)
+		if r.tag != tag {
+			continue
 		}
-		if r.tag == 0 || oldest.tag != 0 && r.time < oldest.time {
+		if gap := in.Time - r.time; gap > doubleWindow || gap < -doubleWindow {
 			oldest = r
+			break
 		}
+		t.copies++
+		return d.copied(r, p.at.digest, in.Ref(), &t.points)
 	}
 	for oldest.tag != 0 && oldest.tag != tag && in.Time-oldest.time < doubleWindow && len(t.recent) < t.most {
 		t.grow()
@@ -247,14 +245,19 @@ func (t *doubles) look(p *sought, in *track.Packet) copySeen {
 // place is a place for a packet: a free one, or that of the oldest.
 func (t *doubles) place(same uint64) *recentPacket { return t.recent[t.set(same)].place() }
 
+// place looks at times alone, those of free places being 0, and has no branch: which
+// place is the oldest is nothing that a processor could guess.
 func (set *doubleSet) place() *recentPacket {
-	oldest := &set[0]
-	for i := range set {
-		if r := &set[i]; r.tag == 0 || oldest.tag != 0 && r.time < oldest.time {
-			oldest = r
-		}
-	}
-	return oldest
+	return &set[less(less(set.age(0), set.age(1)), less(set.age(2), set.age(3)))%doubleWays]
+}
+
+// age is less for what is older, and its lowest bits are the number of the place.
+func (set *doubleSet) age(i uint64) uint64 { return uint64(set[i].time)&^(doubleWays-1) | i }
+
+// less is the lesser of two numbers, without a branch.
+func less(x, y uint64) uint64 {
+	difference, below := bits.Sub64(x, y, 0)
+	return y + difference&-below
 }
 
 // grow doubles the table.
