@@ -17,7 +17,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -30,33 +29,15 @@ import (
 	"github.com/rocelens/rocelens/storage/engine/enginetest"
 )
 
-// printed is what a process prints, while it runs.
-type printed struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (p *printed) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.b.Write(b)
-}
-
-func (p *printed) String() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.b.String()
-}
-
 // process is a monitor that runs.
 type process struct {
 	*exec.Cmd
-	said *printed // on both streams
+	said *enginetest.Log // on both streams
 }
 
 func startMonitor(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
-	p := &process{cmd, new(printed)}
+	p := &process{cmd, new(enginetest.Log)}
 	cmd.Stdout, cmd.Stderr = p.said, p.said
 	// A program that begins while SIGHUP is ignored, as under nohup, ignores it.
 	hangups := make(chan os.Signal, 1)

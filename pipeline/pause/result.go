@@ -97,12 +97,12 @@ func (t *Tracker) Close(end int64) *Result {
 	for _, run := range t.runs {
 		t.result.Runs = append(t.result.Runs, *run)
 	}
-	slices.SortStableFunc(t.result.Runs, func(a, b Run) int { return compareRefs(a.First, b.First) })
+	slices.SortStableFunc(t.result.Runs, func(a, b Run) int { return a.First.Compare(b.First) })
 	for _, s := range t.storms {
 		s.finish(end)
 		t.result.Storms = append(t.result.Storms, *s)
 	}
-	slices.SortStableFunc(t.result.Storms, func(a, b Storm) int { return compareRefs(a.First, b.First) })
+	slices.SortStableFunc(t.result.Storms, func(a, b Storm) int { return a.First.Compare(b.First) })
 	t.markStorms()
 	t.traffic()
 	e := t.ends()
@@ -142,14 +142,4 @@ func (k pauserKey) compare(o pauserKey) int {
 		return -1
 	}
 	return 1
-}
-
-func compareRefs(a, b record.FrameRef) int {
-	switch {
-	case a.Before(b):
-		return -1
-	case b.Before(a):
-		return 1
-	}
-	return 0
 }

@@ -164,7 +164,7 @@ func (t *Tracker) stormBegins(r *row) {
 			t.result.StormsLeftOut++
 		}
 	}
-	if compareRefs(first, s.First) < 0 {
+	if first.Compare(s.First) < 0 {
 		s.First = first
 	}
 	s.End = max(s.End, p.End)

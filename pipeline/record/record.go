@@ -22,3 +22,14 @@ func (f FrameRef) Before(g FrameRef) bool {
 	}
 	return f.Number < g.Number
 }
+
+// Compare is -1 where f comes before g, 1 where it comes after it, and else 0.
+func (f FrameRef) Compare(g FrameRef) int {
+	switch {
+	case f.Before(g):
+		return -1
+	case g.Before(f):
+		return 1
+	}
+	return 0
+}

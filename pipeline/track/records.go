@@ -157,14 +157,7 @@ func (r sessionRow) compare(o sessionRow) int {
 	if r.time != o.time {
 		return cmp.Compare(r.time, o.time)
 	}
-	x, y := r.first(), o.first()
-	switch {
-	case x == y:
-		return 0
-	case x.Before(y):
-		return -1
-	}
-	return 1
+	return r.first().Compare(o.first())
 }
 
 func (r sessionRow) fill(s *record.Session) {

@@ -42,6 +42,24 @@ func (s *slab[T]) put(v *T) {
 	}
 }
 
+func (s *slab[T]) get() *T {
+	if n := len(s.spare); n > 0 {
+		v := s.spare[n-1]
+		s.spare = s.spare[:n-1]
+		*v = *new(T)
+		return v
+	}
+	if s.one {
+		return new(T)
+	}
+	if len(s.rest) == 0 {
+		s.rest = fresh[T]((chunkBytes - 8) / int(reflect.TypeFor[T]().Size())) // the allocator takes 8 bytes itself
+	}
+	v := &s.rest[0]
+	s.rest = s.rest[1:]
+	return v
+}
+
 // push is append that doubles the room of long slices too. append itself goes by a
 // quarter, and leaves four times as much behind as is in use.
 func push[T any](s []T, v T) []T {
@@ -59,22 +77,4 @@ func fresh[T any](n int) []T {
 	s := make([]T, n)
 	clear(s)
 	return s
-}
-
-func (s *slab[T]) get() *T {
-	if n := len(s.spare); n > 0 {
-		v := s.spare[n-1]
-		s.spare = s.spare[:n-1]
-		*v = *new(T)
-		return v
-	}
-	if s.one {
-		return new(T)
-	}
-	if len(s.rest) == 0 {
-		s.rest = fresh[T]((chunkBytes - 8) / int(reflect.TypeFor[T]().Size())) // the allocator takes 8 bytes itself
-	}
-	v := &s.rest[0]
-	s.rest = s.rest[1:]
-	return v
 }

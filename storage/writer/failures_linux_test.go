@@ -1,7 +1,6 @@
 package writer_test
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -31,26 +29,6 @@ import (
 	"github.com/rocelens/rocelens/storage/writer"
 )
 
-// said is a log that can be read while it is written.
-type said struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *said) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
-func (s *said) log() *slog.Logger { return slog.New(slog.NewTextHandler(s, nil)) }
-
 // probe writes flow intervals and knows what it wrote.
 type probe struct {
 	w       *writer.Writer
@@ -58,7 +36,7 @@ type probe struct {
 	flows   *storetest.Flows
 	rows    uint64
 	packets uint64
-	said    said
+	said    enginetest.Log
 }
 
 func newProbe(t *testing.T, c writer.Inserter, q writer.Queue, change func(*writer.Config)) *probe {
@@ -71,7 +49,7 @@ func newProbe(t *testing.T, c writer.Inserter, q writer.Queue, change func(*writ
 		change(&cfg)
 	}
 	var err error
-	if p.w, err = writer.New(cfg, schema.DefaultOptions(), c, q, p.said.log()); err != nil {
+	if p.w, err = writer.New(cfg, schema.DefaultOptions(), c, q, slog.New(slog.NewTextHandler(&p.said, nil))); err != nil {
 		t.Fatal(err)
 	}
 	p.w.Start(&p.origin)

@@ -1,7 +1,6 @@
 package writer
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rocelens/rocelens/pipeline/record"
+	"github.com/rocelens/rocelens/storage/engine/enginetest"
 	"github.com/rocelens/rocelens/storage/schema"
 )
 
@@ -49,24 +49,6 @@ func (f *fake) Insert(ctx context.Context, _ *schema.Options, t *schema.Table, t
 	return errors.Join(err, ctx.Err())
 }
 
-// said is a log that can be read while it is written.
-type said struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *said) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 // batches is how many it has.
 func (f *fake) batches() int {
 	f.mu.Lock()
@@ -88,7 +70,7 @@ func stats(n int) []schema.Stat {
 	return rows
 }
 
-func start(t *testing.T, cfg Config, f *fake, q Queue, log *said) *Writer {
+func start(t *testing.T, cfg Config, f *fake, q Queue, log *enginetest.Log) *Writer {
 	t.Helper()
 	w, err := New(cfg, schema.DefaultOptions(), f, q, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
@@ -101,7 +83,7 @@ func start(t *testing.T, cfg Config, f *fake, q Queue, log *said) *Writer {
 // TestSizeAndAge: a batch goes when it is full, and when it is old.
 func TestSizeAndAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log said
+		var log enginetest.Log
 		f := &fake{}
 		w := start(t, config(), f, NewMemory(1<<20, true), &log)
 		if err := w.Stats(t.Context(), &schema.Origin{}, stats(25)); err != nil {
@@ -131,7 +113,7 @@ func TestSizeAndAge(t *testing.T) {
 func TestRetries(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			var log said
+			var log enginetest.Log
 			r := rand.New(rand.NewPCG(1, 2))
 			f := &fake{lost: lost, fail: func(int) error {
 				if r.IntN(3) > 0 {
@@ -161,7 +143,7 @@ func TestRetries(t *testing.T) {
 // logged once.
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log said
+		var log enginetest.Log
 		var at []time.Time
 		f := &fake{fail: func(n int) error {
 			at = append(at, time.Now())
@@ -200,7 +182,7 @@ func TestBackoff(t *testing.T) {
 // logged, and is in the store's counters afterwards.
 func TestFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log said
+		var log enginetest.Log
 		away := true
 		f := &fake{fail: func(int) error {
 			if away {
@@ -237,7 +219,7 @@ func TestFull(t *testing.T) {
 // holds up nothing.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log said
+		var log enginetest.Log
 		f := &fake{fail: func(n int) error {
 			if n == 2 {
 				return refusal{}
@@ -266,7 +248,7 @@ func (refusal) Refused() bool { return true }
 // how much is missing. What waits for room meanwhile does not hold it up.
 func TestGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log said
+		var log enginetest.Log
 		f := &fake{fail: func(int) error { return errors.New("away") }}
 		w := start(t, config(), f, NewMemory(1000, true), &log)
 		adds := make(chan error)
@@ -289,7 +271,7 @@ func TestGivingUp(t *testing.T) {
 // somebody waits for room with them.
 func TestGivingUpAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log said
+		var log enginetest.Log
 		f := &fake{fail: func(int) error { return errors.New("away") }}
 		w := start(t, config(), f, NewMemory(1, true), &log)
 		if err := w.Pauses(t.Context(), &schema.Origin{}, make([]record.PauseInterval, 5)); err != nil {
@@ -346,7 +328,7 @@ func (q *remembering) Put(ctx context.Context, b *Batch) error {
 // begins with what the last program could not tell.
 func TestLosses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log said
+		var log enginetest.Log
 		f := &fake{fail: func(n int) error {
 			if n%2 == 1 {
 				return refusal{}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture/capturetest"
 	"github.com/rocelens/rocelens/cmd/rocelens/monitor"
+	"github.com/rocelens/rocelens/storage/engine/enginetest"
 )
 
 // unpacked is what a capture has when it is not compressed.
@@ -69,7 +70,7 @@ func TestFollowClocks(t *testing.T) {
 		}
 	}
 	write(file[:header])
-	var log said
+	var log enginetest.Log
 	s := start(t, func(c *monitor.Config) {
 		c.Follow.Paths, c.Follow.Poll, c.Follow.Tick, c.Follow.Late = []string{path}, time.Millisecond, 10*time.Millisecond, 200*time.Millisecond
 		c.FindEvery, c.Record.Dir, c.Record.Around = 100*time.Millisecond, filepath.Join(t.TempDir(), "evidence"), time.Second

@@ -112,7 +112,7 @@ func TestRecord(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var log said
+			var log enginetest.Log
 			files := filepath.Join(dir, "evidence")
 			s := start(t, func(c *monitor.Config) {
 				c.Log = slog.New(slog.NewTextHandler(&log, nil))
@@ -186,7 +186,7 @@ func TestRecord(t *testing.T) {
 func TestRecordNothing(t *testing.T) {
 	network(t)
 	dir := filepath.Join(t.TempDir(), "evidence")
-	var log said
+	var log enginetest.Log
 	s := start(t, func(c *monitor.Config) {
 		c.Log = slog.New(slog.NewTextHandler(&log, nil))
 		c.FindEvery = 100 * time.Millisecond
@@ -216,7 +216,7 @@ func TestRecordNothing(t *testing.T) {
 func TestRecordNowhere(t *testing.T) {
 	network(t)
 	dir := filepath.Join(t.TempDir(), "evidence")
-	var log said
+	var log enginetest.Log
 	s := start(t, func(c *monitor.Config) {
 		c.Log = slog.New(slog.NewTextHandler(&log, nil))
 		c.FindEvery = 100 * time.Millisecond

@@ -64,7 +64,7 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log said
+	var log enginetest.Log
 	s := start(t, func(c *monitor.Config) {
 		c.Store.DSN, c.Store.Probe, c.Store.Spool.Path = d, "leaf-1", filepath.Join(t.TempDir(), "monitor.spool")
 		c.Store.Writer.MaxAge = time.Second

@@ -1,14 +1,12 @@
 package monitor_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,24 +19,6 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(enginetest.Main(m)) }
-
-// said is a log that several goroutines write.
-type said struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (s *said) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.buf.Write(b)
-}
-
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.buf.String()
-}
 
 // TestStore: what a capture that is replayed twice did is in the store once each
 // time; the second time the store is away until the monitor has ended, and the next
@@ -58,7 +38,7 @@ func TestStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log said
+	var log enginetest.Log
 	watch := func(replays bool) {
 		t.Helper()
 		s := start(t, func(c *monitor.Config) {

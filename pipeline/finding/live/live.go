@@ -134,23 +134,12 @@ func (f *Finder) take(u *record.SessionUpdate, ended bool) {
 // evict forgets a quarter of the sessions, those whose trouble is oldest.
 func (f *Finder) evict() {
 	all := slices.SortedFunc(maps.Keys(f.sessions), func(a, b record.FrameRef) int {
-		return cmp.Or(cmp.Compare(f.sessions[a].last, f.sessions[b].last), order(a, b))
+		return cmp.Or(cmp.Compare(f.sessions[a].last, f.sessions[b].last), a.Compare(b))
 	})
 	for _, ref := range all[:(len(all)+3)/4] {
 		delete(f.sessions, ref)
 		f.evicted++
 	}
-}
-
-// order is that of frames.
-func order(a, b record.FrameRef) int {
-	switch {
-	case a.Before(b):
-		return -1
-	case b.Before(a):
-		return 1
-	}
-	return 0
 }
 
 // Events takes events of track.Tell.Events.
@@ -275,7 +264,7 @@ func (f *Finder) window(since int64) (list, whole []record.Session) {
 		}
 	}
 	for _, l := range [][]record.Session{list, whole} {
-		slices.SortFunc(l, func(a, b record.Session) int { return order(a.First, b.First) })
+		slices.SortFunc(l, func(a, b record.Session) int { return a.First.Compare(b.First) })
 	}
 	return list, whole
 }
@@ -338,7 +327,7 @@ func (f *Finder) found(x *record.Finding, list []record.Session, from, to int64)
 }
 
 func byTime(list []record.Event) {
-	slices.SortStableFunc(list, func(a, b record.Event) int { return order(a.Frame, b.Frame) })
+	slices.SortStableFunc(list, func(a, b record.Event) int { return a.Frame.Compare(b.Frame) })
 }
 
 // LeftOut is how many sessions with trouble were forgotten, and how many events were

@@ -2,11 +2,9 @@
 package enginetest
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"os"
-	"sync"
 	"testing"
 
 	"github.com/rocelens/rocelens/storage/engine"
@@ -52,13 +50,13 @@ func Start(t testing.TB, dir string, native bool) *engine.Engine {
 func StartConfig(t testing.TB, cfg engine.Config) *engine.Engine {
 	t.Helper()
 	Need(t)
-	var said said
+	var log Log
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the engine's log:\n%s", said.all())
+			t.Logf("the engine's log:\n%s", log.String())
 		}
 	})
-	e, err := engine.New(cfg, slog.New(slog.NewTextHandler(&said, nil)))
+	e, err := engine.New(cfg, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,22 +69,4 @@ func StartConfig(t testing.TB, cfg engine.Config) *engine.Engine {
 		}
 	})
 	return e
-}
-
-// said keeps what several goroutines log.
-type said struct {
-	mu  sync.Mutex
-	log bytes.Buffer
-}
-
-func (s *said) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.log.Write(b)
-}
-
-func (s *said) all() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.log.String()
 }
