@@ -126,7 +126,7 @@ func (d *door) share(has, all, most int64) {
 // staying: a flow that had but one packet goes before those that had more.
 func (t *Tracker) heard(f *flow) int64 {
 	at := t.since(f.heard())
-	if t.door != nil && !f.gone && f.peer == nil && f.packets <= 1 && (f.hall == nil || len(f.hall.packets) <= 1) {
+	if t.door != nil && !f.gone && f.peer == nil && f.packets <= 1 && (f.hall == nil || f.hall.n <= 1) {
 		at -= guestTime
 	}
 	return at

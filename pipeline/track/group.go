@@ -31,7 +31,7 @@ type group struct {
 
 // lone are flows without a peer, linked by their halls.
 type lone struct {
-	first *flow
+	first *hall
 	n     int
 }
 
@@ -56,9 +56,9 @@ func (t *Tracker) enterGroup(f *flow) {
 	l := &f.group.lone[f.direction()]
 	h := f.hall
 	if h.next = l.first; h.next != nil {
-		h.next.hall.prev = f
+		h.next.prev = h
 	}
-	l.first = f
+	l.first = h
 	l.n++
 	h.atPort = t.seekers.add(f.keyOf(byPort, uint32(f.port)), f)
 }
@@ -72,10 +72,10 @@ func (t *Tracker) leaveGroup(f *flow) {
 	f.group = nil
 	l := &g.lone[f.direction()]
 	if h.next != nil {
-		h.next.hall.prev = h.prev
+		h.next.prev = h.prev
 	}
 	if h.prev != nil {
-		h.prev.hall.next = h.next
+		h.prev.next = h.next
 	} else {
 		l.first = h.next
 	}
@@ -163,9 +163,9 @@ func (t *Tracker) findByBlocks(f *flow) {
 		return
 	}
 	f.group.blocks[way] = true
-	for g := f.group.lone[way].first; g != nil; g = g.hall.next {
-		if w := g.hall.window; g.hall.open {
-			t.enterBlocks(g, w.lo, w.hi)
+	for h := f.group.lone[way].first; h != nil; h = h.next {
+		if h.open {
+			t.enterBlocks(h.f, h.window.lo, h.window.hi)
 		}
 	}
 }
@@ -260,7 +260,7 @@ func (t *Tracker) newFlow(p *Packet) *flow {
 		f.extra().source = source
 		return f
 	}
-	f.hall = t.newHall()
+	f.hall = t.newHall(f)
 	f.hall.begun = p.Time
 	t.enterGroup(f)
 	t.adoptNew(f)

@@ -7,83 +7,12 @@ import (
 	"github.com/rocelens/rocelens/pipeline/record"
 )
 
-// hall is where the packets of a new flow wait until its peer is found, so
-// that they can be followed with all that is known then.
-type hall struct {
-	packets []held
-	closed  bool // it does not wait any more; candidates are still counted
-	early   early
-	begun   int64
-	window  span   // of request PSNs seen
-	open    bool   // window is valid
-	answers uint32 // distinct ones that some candidate could have drawn
-	last    uint32 // PSN of the newest answer
-	cands   []candidate
-	wooers  []*flow // flows of which this is a candidate
-
-	// Among the flows of the group without a peer, and what finds it there.
-	next, prev *flow
-	atPort     int32
-	blocks     *[maxBlocks]inBlock // nil where it is in none
-}
-
-// inBlock says where a flow is found by a block of PSNs; at is 0 where it is
-// not.
-type inBlock struct {
-	at    int32
-	block uint32
-}
-
-// newHall is an empty hall, one that was used before if there is one.
-func (t *Tracker) newHall() *hall {
-	n := len(t.halls)
-	if n == 0 {
-		return new(hall)
-	}
-	h := t.halls[n-1]
-	t.halls = t.halls[:n-1]
-	return h
-}
-
-// spareHalls is how many halls are kept for those who come, and sparePackets
-// for how many packets at most each of them has room.
-const (
-	spareHalls   = 1 << 8
-	sparePackets = 8
-)
-
-// spare keeps a hall that nobody is in any more.
-func (t *Tracker) spare(h *hall) {
-	if h == nil || len(t.halls) >= spareHalls {
-		return
-	}
-	packets, cands, wooers := h.packets[:0], h.cands[:0], h.wooers[:0]
-	if cap(packets) > sparePackets {
-		packets = nil
-	}
-	clear(h.cands)
-	clear(h.wooers)
-	if cap(cands) > sparePackets || cap(wooers) > sparePackets {
-		cands, wooers = nil, nil
-	}
-	*h = hall{packets: packets, cands: cands, wooers: wooers}
-	t.halls = append(t.halls, h)
-}
-
-type held struct {
-	seq uint64
-	p   Packet
-}
-
 // candidate is a flow of requests the other way that answers of this flow may
 // be for.
 type candidate struct {
 	f    *flow
 	hits uint32
 }
-
-// fewHeld is how many packets a hall has room for at first.
-const fewHeld = 2
 
 // The hall's bounds: packets of one flow, and how long in nanoseconds they
 // wait.
@@ -97,16 +26,12 @@ const (
 // tells.
 func (t *Tracker) hold(f *flow, p *Packet) {
 	h := f.hall
-	if h.packets == nil {
-		h.packets = make([]held, 0, fewHeld)
-	}
-	h.packets = append(h.packets, held{t.seq, *p})
+	t.waiting.add(h, t.seq, p)
 	f.last = refOf(p)
-	t.held++
 	if t.lone(f, p); f.hall == nil {
 		return
 	}
-	if len(h.packets) >= maxHeld || t.held > maxHeldPackets || p.Time-h.begun > maxHeldTime {
+	if h.n >= maxHeld || t.waiting.n > maxHeldPackets || p.Time-h.begun > maxHeldTime {
 		t.release(f)
 	}
 }
@@ -117,7 +42,7 @@ func (t *Tracker) lone(f *flow, p *Packet) {
 	if p.Copy != NoCopy || p.Corrupt {
 		return
 	}
-	if len(h.packets) == 1 && t.pairByPort(f) {
+	if h.n == 1 && t.pairByPort(f) {
 		return
 	}
 	op, _ := operationOf(p.Opcode)
@@ -267,11 +192,8 @@ func (t *Tracker) release(f *flow) {
 		return
 	}
 	h.closed = true
-	packets := h.packets
-	h.packets = nil
-	t.held -= len(packets)
-	for i := range packets {
-		t.process(f, &packets[i].p)
+	for list := t.waiting.of(h); list.first != 0; t.waiting.drop(&list) {
+		t.process(f, &t.waiting.at(list.first).p)
 	}
 }
 
@@ -299,24 +221,19 @@ func (t *Tracker) pair(f, g *flow, method record.PairingMethod, confidence float
 	}
 	b.life = l
 	l.began = a
-	var waiting [2][]held
-	for i, x := range [2]*flow{f, g} {
-		if x.hall != nil {
-			waiting[i] = x.hall.packets
-			t.held -= len(waiting[i])
-		}
-	}
 	hf, hg := f.hall, g.hall
 	f.hall, g.hall = nil, nil
 	t.earlyFor(f, hg)
 	t.earlyFor(g, hf)
-	for len(waiting[0])+len(waiting[1]) > 0 {
-		i, x := 0, f
-		if len(waiting[0]) == 0 || len(waiting[1]) > 0 && waiting[1][0].seq < waiting[0][0].seq {
-			i, x = 1, g
+	w := &t.waiting
+	ofF, ofG := w.of(hf), w.of(hg)
+	for ofF.first+ofG.first != 0 {
+		x, list := f, &ofF
+		if ofF.first == 0 || ofG.first != 0 && w.at(ofG.first).seq < w.at(ofF.first).seq {
+			x, list = g, &ofG
 		}
-		t.process(x, &waiting[i][0].p)
-		waiting[i] = waiting[i][1:]
+		t.process(x, &w.at(list.first).p)
+		w.drop(list)
 	}
 	t.spare(hf)
 	t.spare(hg)
@@ -361,8 +278,11 @@ func (t *Tracker) pairOnly(f *flow) bool {
 		return false
 	}
 	g := f.group
-	other := g.lone[1-f.direction()].first
-	if g.lone[0].n != 1 || g.lone[1].n != 1 || !f.mayBe(other) {
+	if g.lone[0].n != 1 || g.lone[1].n != 1 {
+		return false
+	}
+	other := g.lone[1-f.direction()].first.f
+	if !f.mayBe(other) {
 		return false
 	}
 	t.pair(f, other, record.PairOnly, 0.5)

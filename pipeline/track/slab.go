@@ -12,13 +12,14 @@ type slabs struct {
 	streams    slab[stream]
 	lives      slab[life]
 	latencies  slab[latencies]
+	halls      slab[hall]
 	recoveries slab[recovery]
 }
 
 // oneByOne lets each thing go when it is no more in use, whatever others of its
 // chunk are.
 func (s *slabs) oneByOne() {
-	s.flows.one, s.streams.one, s.lives.one, s.latencies.one, s.recoveries.one = true, true, true, true, true
+	s.flows.one, s.streams.one, s.lives.one, s.latencies.one, s.halls.one, s.recoveries.one = true, true, true, true, true, true
 }
 
 // slab gives one value after the other. They go when all of a chunk are no more

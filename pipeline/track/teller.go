@@ -268,8 +268,8 @@ func (x *teller) backNow(f *flow) back {
 	}
 	if f.group != nil {
 		n := 0
-		for g := f.group.lone[1-f.direction()].first; g != nil && n < maxUnsure; g = g.hall.next {
-			if n++; g.acks > 0 || !g.requests {
+		for h := f.group.lone[1-f.direction()].first; h != nil && n < maxUnsure; h = h.next {
+			if n++; h.f.acks > 0 || !h.f.requests {
 				return backUnsure
 			}
 		}

@@ -58,7 +58,7 @@ type Tracker struct {
 	pairs       int64   // of flows that are one session
 	most        int64   // how many there may be; 0 sets no bound
 	room        int     // how many events there may be
-	held        int     // packets that wait for a pairing
+	waiting     waiting // packets, for a pairing
 	// Evicted counts the sessions that were forgotten to make room.
 	Evicted uint64
 	// Refused counts the packets of flows that were not admitted.
@@ -341,7 +341,7 @@ func (t *Tracker) Close(end int64) {
 		t.teller.closed = true
 	}
 	t.list()
-	t.seekers, t.halls, t.groups = index{}, nil, nil
+	t.seekers, t.halls, t.groups, t.waiting = index{}, nil, nil, waiting{}
 	if t.teller != nil {
 		t.tellSome(func(*event) bool { return true })
 	}
