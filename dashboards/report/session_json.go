@@ -175,6 +175,9 @@ func (e *sessionEncoder) direction(key string, s *record.Session, d, other *reco
 	e.congestion(d, other)
 	e.uint("icrc_bad", d.ICRCBad)
 	e.uint("truncated", d.Truncated)
+	if d.HeadersCut > 0 {
+		e.uint("headers_cut", d.HeadersCut)
+	}
 	e.uint("protocol_errors", d.ProtocolErrors)
 	e.latency("ack_latency_ns", &d.AckLatency)
 	e.latency("message_latency_ns", &d.MessageLatency)

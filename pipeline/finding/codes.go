@@ -135,6 +135,14 @@ func packetCodes() []Code {
 			Evidence: "`packets`, `ports` (`port`, `proven`, `like`, `like_from_4791`), `ports_with_roce`, `proven_at_other_ports` (beyond the 32 that are told apart), `first`",
 		},
 		{
+			Code: "headers-cut", Severities: warning,
+			Summary:  "sessions that can't be followed, as frames end within a header",
+			Meaning:  "Frames end within an extended header that following a session takes: the RETH of a READ (its length tells which PSNs the responses have), the AETH of an acknowledgement (whether it is a NAK), or the DETH of a datagram (whose PSNs it counts). From the first such packet on, requests that are concerned, and the answers to them, are counted and not judged.",
+			Check:    "The snap length of the capture, or the truncation of the mirror: 128 bytes are enough for RoCE outside of tunnels.",
+			False:    "None.",
+			Evidence: "`packets`, " + streamsWith("`packets`"),
+		},
+		{
 			Code: "truncated", Severities: info,
 			Summary:  "packets cut by the capture's snap length",
 			Meaning:  "Headers are decoded as far as they go, and sizes come from them. The ICRC of such packets can't be checked.",

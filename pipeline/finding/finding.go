@@ -86,6 +86,7 @@ var rules = [...]rule{
 	unknownLinkType,
 	unknownInner,
 	icmpError,
+	headersCut,
 	truncated,
 	truncatedByMirror,
 	selectiveRepeat,
@@ -112,7 +113,7 @@ var sessionRules = [...]rule{
 	sampledCapture, retryExhausted, rnrExhausted, retryingAtEnd, remoteError, lostBeforeTap, lostAfterTap, goBackN, ackTimeout, answerLate, rnrStall, answerLost, missing,
 	silence, refused, unansweredConnect, unanswered, protocolError, selectiveRepeat, reordering, captureLoss, undecided, oneSided, unpaired,
 	cnpMarked, congested, ecnNoReaction, cnpIgnored, cnpWithoutCE,
-	gidUnroutable, pkeyMismatch, cmTimeouts, dscpDrift, cnpClass, migReqDiffers,
+	gidUnroutable, pkeyMismatch, cmTimeouts, dscpDrift, cnpClass, migReqDiffers, headersCut,
 }
 
 // Find is all findings, the worst first, in an order that depends on f alone.

@@ -118,6 +118,31 @@ func truncated(f *Facts) []record.Finding {
 	})
 }
 
+// enoughBytes is a snap length that leaves no header of RoCE out, tunnels aside.
+const enoughBytes = "128"
+
+// headersCut says which sessions are not followed because frames end within a header.
+func headersCut(f *Facts) []record.Finding {
+	var h hits
+	for st := range f.streams() {
+		if n := st.req.HeadersCut; n > 0 {
+			h.add(st, n, plural(n, "packet"), record.Evidence{{Key: "packets", Value: n}})
+		}
+	}
+	if len(h) == 0 {
+		return nil
+	}
+	h.sort()
+	_, sessions := h.sessions()
+	n := h.sum()
+	return h.finding(record.Warning, "headers-cut",
+		plural(sessions, "session")+" can't be followed: "+plural(n, "packet")+isAre(n, " ends", " end")+" within a header ("+h.between()+")",
+		"Too few bytes were kept of them to tell how long READs are (RETH), whether an answer is a NAK (AETH), or who sends a datagram (DETH). Packets and bytes of these "+
+			"sessions are counted; of losses, retransmissions and latencies nothing is said where that rests on it."+h.worst()+" Capture at least "+enoughBytes+
+			" bytes of each packet (tcpdump -s "+enoughBytes+"), and more inside of tunnels.",
+		record.Evidence{{Key: "packets", Value: n}})
+}
+
 // truncatedByMirror says that packets came to the capture cut.
 func truncatedByMirror(f *Facts) []record.Finding {
 	n := f.Flag(decode.MirrorCut)

@@ -123,6 +123,9 @@ type Direction struct {
 	Spent     *Spent
 	ICRCBad   uint64
 	Truncated uint64
+	// HeadersCut counts packets whose frame ends within a header that following the
+	// session takes. What they are about is not followed from the first one on.
+	HeadersCut uint64
 
 	AckLatency     sketch.Histogram
 	MessageLatency sketch.Histogram

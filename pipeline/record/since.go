@@ -116,7 +116,7 @@ func (d *Direction) sums() []*uint64 {
 		&d.Retransmitted.Packets, &d.Retransmitted.Bytes, &d.Retransmitted.Fills, &d.Retransmitted.Repeats, &d.Wasted.Packets, &d.Wasted.Bytes,
 		&d.ReadResponses.Packets, &d.ReadResponses.Retransmitted, &d.ReadResponses.LostBeforeTap, &d.Episodes,
 		&d.Lost.BeforeTap, &d.Lost.AfterTap, &d.Lost.Capture, &d.Lost.Corrupt, &d.Reordered, &d.Undecided, &d.Gaps, &d.Jumped,
-		&d.Duplicates.Capture, &d.Duplicates.Network, &d.DuplicateRequests, &d.Silences, &d.CNPsReceived, &d.ICRCBad, &d.Truncated,
+		&d.Duplicates.Capture, &d.Duplicates.Network, &d.DuplicateRequests, &d.Silences, &d.CNPsReceived, &d.ICRCBad, &d.Truncated, &d.HeadersCut,
 		&d.ProtocolErrors, &d.PortChanges,
 	}
 	for _, of := range [][]uint64{d.Messages.Sent[:], d.Naks[:], d.Tries[:], d.Places[:], d.Modes[:], d.ECN[:]} {

@@ -337,10 +337,10 @@ func (f *flow) held(p *Packet, op *operation) bool {
 	}
 	if op.class == classResponse {
 		r := f.peer.req.resp
-		return r == nil || p.PSN != r.pos
+		return r == nil || f.peer.req.blind || p.PSN != r.pos
 	}
 	s := f.req
-	return !s.begun || p.PSN != s.pos || s.lastAnswer >= s.last
+	return !s.begun || s.blind || p.PSN != s.pos || s.lastAnswer >= s.last
 }
 
 // cnpKey is who sends CNPs to whom.

@@ -243,7 +243,7 @@ func session(f *flow, s *record.Session) {
 	if s.Failure == record.FailedUnseen && !s.OneSided {
 		s.Failure = record.FailedRetries
 	}
-	if s.State == record.StateOpen && f.requests && !f.req.heard && (f.peer == nil || !f.peer.req.heard) && f.service != record.UC && !f.ud && l.back == backSeen {
+	if s.State == record.StateOpen && f.requests && !f.req.heard && (f.peer == nil || !f.peer.req.heard) && f.service != record.UC && f.service != record.UD && !f.blind() && l.back == backSeen {
 		s.State = record.StateUnanswered
 	}
 }
@@ -269,7 +269,7 @@ func distributions(d *record.Direction, f *flow) {
 	if b := f.trouble; b != nil {
 		d.NakReaction = b.reaction
 	}
-	if l := f.lat; l != nil {
+	if l := f.lat; l != nil && !f.req.blind {
 		d.AckLatency = l.ack
 		for k, h := range l.kinds {
 			if h != nil {
@@ -308,10 +308,16 @@ func direction(d *record.Direction, f *flow) {
 		d.DuplicateRequests = b.requestCopies
 		d.Gaps, d.Jumped = b.gaps, b.jumped-min(b.jumped, b.shown)
 		d.Silences, d.SilenceTime, d.RNRTime = b.silences, b.silenceTime, b.rnrTime
-		d.ICRCBad, d.ProtocolErrors = b.icrcBad, b.errors
+		d.ICRCBad, d.ProtocolErrors, d.HeadersCut = b.icrcBad, b.errors, b.headersCut
 		if b.marks != nil {
 			d.Marks = &b.marks.Marks
 		}
+	}
+	if s.blind || f.peer != nil && f.peer.req.blind {
+		d.GoodputBytes = 0 // what there is of it is of the beginning
+	}
+	if s.blind {
+		d.Messages, d.PeakPackets, d.PeakBytes = record.Messages{}, 0, 0
 	}
 	if m := f.more; m != nil && m.source != nil && m.source.destinations > 1 {
 		d.Lost.BeforeTap = 0

@@ -133,6 +133,7 @@ type trouble struct {
 	recovering    int64 // ns, of the episodes
 	cnps          uint64
 	icrcBad       uint64
+	headersCut    uint64
 	errors        uint64
 	marks         *marks
 	reaction      sketch.Histogram
@@ -263,6 +264,7 @@ type stream struct {
 	// ackedEarly says that, without hasAcked, acked is what was acknowledged before
 	// the first request seen.
 	ackedEarly bool
+	blind      bool // what it does can't be followed, see Tracker.hidden
 	repeat     bool // this pass began with a step back
 	guessed    bool // the newest READ's width rests on a guessed path MTU
 	selective  bool // its requester repairs selectively

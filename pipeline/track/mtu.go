@@ -242,6 +242,9 @@ func (f *flow) widthAtMost(p *Packet, op *operation) uint32 {
 	if op.class != classOwing || op.kind != record.Read {
 		return 1
 	}
+	if p.is(headerCut) {
+		return maxWindow
+	}
 	m := f.knownMTU()
 	if m == 0 {
 		m = mtus[0]

@@ -61,6 +61,7 @@ const (
 	sentHere    // by the host that captured it
 	gotHere     // by the host that captured it, to which it was sent
 	migReq      // MigReq of the BTH
+	headerCut   // of an extended header, and all behind it
 	priorityBit = 1 << iota
 )
 
@@ -114,6 +115,9 @@ func (t *Packet) Read(p *decode.Packet) (way uint64, ok bool) {
 	}
 	if p.Truncated() {
 		flags |= truncated
+		if p.Err.Code == decode.ErrTruncated && p.Err.Layer > decode.LayerBTH && p.Err.Layer < decode.LayerMAD {
+			flags |= headerCut
+		}
 	}
 	t.flags = flags | cookedWay(p)
 	way = t.Way()

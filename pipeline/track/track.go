@@ -233,24 +233,32 @@ func (t *Tracker) process(f *flow, p *Packet) {
 	case classRequest, classOwing:
 		f.requests = true
 		t.ownStream(f)
-		if service == record.UC || service == record.UD {
-			if f.watched(p) {
-				t.mark(f, p, op)
+		hidden := t.hidden(f, f, p, op)
+		answered := service != record.UC && service != record.UD
+		if answered && !hidden {
+			if g := t.another(f, p, op); g != nil {
+				t.process(g, p)
+				return
 			}
-			t.unanswered(f, p, op)
-			return
-		}
-		if g := t.another(f, p, op); g != nil {
-			t.process(g, p)
-			return
 		}
 		if f.watched(p) {
 			t.mark(f, p, op)
 		}
-		t.request(f, p, op)
+		switch {
+		case hidden:
+			t.unfollowed(f, p)
+		case answered:
+			t.request(f, p, op)
+		default:
+			t.unanswered(f, p, op)
+		}
 	case classResponse, classAck:
 		if f.watched(p) {
 			t.mark(f, p, op)
+		}
+		if t.hidden(f, f.peer, p, op) {
+			t.unfollowed(f, p)
+			return
 		}
 		t.answer(f, f.peer, p, op)
 	case classOther:
