@@ -97,29 +97,31 @@ type copySeen struct {
 // doubled.
 const fewPackets = 1024
 
-// verdict is what that makes of the packet for who follows sessions. Where the
-// IP ID says nothing, a packet sent again looks the same: only if nearly the
-// whole direction is doubled, or all others are, it is a copy, and the third
-// one of a packet that all others have two of was sent again.
-func (t *doubles) verdict(c *copySeen) track.Copy {
+// judge says what that makes of p for who follows sessions. Where the IP ID says
+// nothing, a packet sent again looks the same: only if nearly the whole direction is
+// doubled, or all others are, it is a copy, and the third one of a packet that all
+// others have two of was sent again.
+func (t *doubles) judge(c *copySeen, p *track.Packet) {
 	d := c.dir
+	if d == nil {
+		return
+	}
 	switch {
-	case d == nil:
-		return track.NoCopy
 	case d.copies*20 >= d.packets*9:
-		if k := d.made(); k > 0 && c.nth < maxSeen && int(c.nth-1)%k == 0 {
-			return track.NoCopy
+		if k := d.made(); k == 0 || c.nth == maxSeen || int(c.nth-1)%k != 0 {
+			p.Copy = track.CopyMirror
 		}
-		return track.CopyMirror
 	case !d.hasID || d.changes*4 < d.packets:
 		if d.packets < fewPackets && t.copies*20 >= t.packets*9 && t.packets > fewPackets {
-			return track.CopyMirror
+			p.Copy = track.CopyMirror
+		} else {
+			p.Alike()
 		}
-		return track.NoCopy
 	case c.apart:
-		return track.CopyMirror
+		p.Copy = track.CopyMirror
+	default:
+		p.Copy = track.CopyNetwork
 	}
-	return track.CopyNetwork
 }
 
 // direction is the RoCE packets from one address to another.

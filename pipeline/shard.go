@@ -90,12 +90,12 @@ func (s *shard) some(b *block, list []uint16, src capture.Source) error {
 				s.begin()
 			}
 		} else {
-			p.Copy = s.doubles.verdict(&c)
+			s.doubles.judge(&c, p)
 			s.batch[n] = p
 			n++
 		}
 		if it.message {
-			p.Copy = s.doubles.verdict(&c)
+			s.doubles.judge(&c, p)
 			s.tracker.Add(s.batch[:n])
 			n = 0
 			if err := s.connect(b.messageAt(i), p, src); err != nil {
@@ -146,7 +146,7 @@ func (s *shard) begin() {
 func (s *shard) release() {
 	for i := range s.first {
 		p := &s.first[i]
-		p.Copy = s.doubles.verdict(&s.copies[i])
+		s.doubles.judge(&s.copies[i], p)
 		s.batch[i%shardBatch] = p
 		if (i+1)%shardBatch == 0 {
 			s.tracker.Add(s.batch[:])

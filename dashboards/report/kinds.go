@@ -110,7 +110,7 @@ func EventKinds() []EventKind {
 			{Key: "network", Text: "true: doubled by the network, false: by the mirror"},
 		}},
 		{record.KindCorrupt, "a wrong ICRC", []EventField{{Key: "psn", Text: "as the packet says"}}},
-		{record.KindUndecided, "out of order, and nothing tells reordering from loss", []EventField{
+		{record.KindUndecided, "out of order or there twice, and nothing tells whether it was sent again", []EventField{
 			{Key: "psn", Text: "of that packet"},
 			{Key: "why", Text: "what is missing to tell"},
 		}},

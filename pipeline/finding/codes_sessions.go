@@ -192,8 +192,8 @@ func sessionCodes() []Code {
 		},
 		{
 			Code: "undecided", Severities: info,
-			Summary:  "out of order, and it can't be told whether late or sent again",
-			Meaning:  "Without rising IP IDs both look alike. They count neither as loss nor as reordering.",
+			Summary:  "out of order or there twice, and it can't be told whether sent again",
+			Meaning:  "Without rising IP IDs a packet that comes late, a copy of one, and one that is sent again look alike. A packet that is the same as one at most 10 ms before is undecided where nothing asks for it (no NAK, no refusal, no missing response), it comes less than 1 ms after the request before it (or half the ACK timeout, where that is known to be shorter), and the one after it does not go on from there. They count neither as loss nor as reordering, copies or retransmissions.",
 			Check:    "Nothing, or a capture at the sender.",
 			False:    "None: it says what can't be told.",
 			Evidence: "`packets`, " + streamsWith("`packets`"),

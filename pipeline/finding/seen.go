@@ -66,8 +66,8 @@ func undecided(f *Facts) []record.Finding {
 	}
 	n := h.sum()
 	return h.finding(record.Info, "undecided",
-		plural(n, "packet")+" out of order, and it can't be told whether late or lost and sent again ("+h.between()+")",
-		"Without IP IDs that rise (IPv6, or a sender that leaves them constant) a packet that comes late looks like one that was sent again. They are counted neither as loss nor as reordering."+h.worst(),
+		plural(n, "packet")+" out of order or there twice, and it can't be told whether sent again ("+h.between()+")",
+		"Without IP IDs that rise (IPv6, or a sender that leaves them constant) a packet that comes late, or that a mirror or the network has doubled, looks like one that was sent again. They are counted neither as loss nor as retransmissions."+h.worst(),
 		record.Evidence{{Key: "packets", Value: n}})
 }
 

@@ -179,7 +179,8 @@ type Corrupt struct {
 	PSN uint32 `json:"psn"` // as the packet says
 }
 
-// Undecided is what was out of order, and nothing tells reordering from loss.
+// Undecided is what was out of order or there twice, and nothing tells whether it was
+// sent again.
 type Undecided struct {
 	PSN uint32 `json:"psn"`
 	Why string `json:"why"`

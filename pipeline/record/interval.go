@@ -110,7 +110,7 @@ type FlowInterval struct {
 	LostBeforeTap, LostAfterTap int64
 	LostCapture, LostCorrupt    uint64
 	Reordered                   int64
-	Undecided                   uint64 // out of order, and nothing tells reordering from loss
+	Undecided                   uint64 // as Direction has it
 	Gaps                        uint64 // how often packets came behind some that had never been seen
 	Jumped                      int64  // how many PSNs those are
 	// Duplicates that the mirror made, and the network; DuplicateRequests are those

@@ -99,7 +99,7 @@ type Direction struct {
 	Modes     [NumModes]uint64
 	Lost      Lost
 	Reordered uint64
-	Undecided uint64 // out of order, and nothing tells reordering from loss
+	Undecided uint64 // out of order or there twice, and nothing tells whether sent again
 	// Gaps is how often requests of the stream, or the responses to its READs,
 	// came behind some that had never been seen until then, and Jumped how many
 	// PSNs those are.

@@ -156,7 +156,7 @@ func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
 	}
 	if s.rec != nil {
 		t.cameLate(f, upTo)
-		if s.rec.guess.open && psnDiff(upTo, s.rec.guess.lo) > 0 {
+		if g := &s.rec.guess; g.open && !g.alike && psnDiff(upTo, g.lo) > 0 {
 			t.settleLate(f)
 		}
 	}

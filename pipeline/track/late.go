@@ -78,6 +78,7 @@ const (
 // not tell late originals from a retransmission: what follows them does.
 type guess struct {
 	open   bool
+	alike  bool // it is one that came before, and may be a copy
 	lo, hi uint32
 	list   []Packet
 }
@@ -98,8 +99,30 @@ func (t *Tracker) behind(f *flow, p *Packet, op *operation, n uint32, age idAge)
 		r.guess = guess{open: true, lo: p.PSN, hi: psnAdd(p.PSN, n), list: append(r.guess.list[:0], *p)}
 		return false
 	}
+	if age == idUnknown && p.is(alike) && !t.asked(f, p) && !t.repeats(f, p) && t.tooShort(f, p, op) {
+		r.guess = guess{open: true, alike: true, lo: p.PSN, hi: psnAdd(p.PSN, n), list: append(r.guess.list[:0], *p)}
+		return false
+	}
 	t.stepBack(f, p, op)
 	return true
+}
+
+// repeats says whether p is what the last step back went to. Whoever waits for an
+// answer sends the same packet again and again.
+func (t *Tracker) repeats(f *flow, p *Packet) bool {
+	l := &f.req.rec.last
+	return l.n > 0 && l.psn == p.PSN
+}
+
+// shortestTimer is the shortest ACK timer, in nanoseconds, that a requester is believed
+// to have without being known for it.
+const shortestTimer = 1_000_000
+
+// tooShort says whether nothing but a timer can have sent p again, and it came too
+// soon after the request before it for one.
+func (t *Tracker) tooShort(f *flow, p *Packet, op *operation) bool {
+	why := t.cause(f, p, op, f.req.trueStart(p))
+	return (why.cause == record.CauseTimeout || why.cause == record.CauseUnknown) && p.Time-f.req.last < min(shortestTimer, t.halfTimeout(f))
 }
 
 // neverSeen says whether a PSN below the maximum was in no pass seen.
@@ -140,7 +163,10 @@ func (t *Tracker) asked(f *flow, p *Packet) bool {
 func (t *Tracker) settleGuess(f *flow, p *Packet, d int32) bool {
 	g := &f.req.rec.guess
 	again := false // a repeat follows: it was a step back
-	if d < 0 {
+	switch {
+	case g.alike:
+		again = p.is(alike) && (p.PSN == g.hi || p.PSN == g.lo)
+	case d < 0:
 		unseen := f.req.neverSeen(p.PSN)
 		follows := p.PSN == g.hi
 		if last := &g.list[len(g.list)-1]; f.knownMTU() == 0 && last.DMALen > 0 && psnDiff(p.PSN, last.PSN) > 0 {
@@ -177,6 +203,13 @@ func (t *Tracker) settleLate(f *flow) {
 		return
 	}
 	g.open = false
+	if g.alike {
+		q := &g.list[0]
+		f.bad().undecided++
+		t.cfg.Notes.judge(q, decode.VerdictLate)
+		t.emit(f, q, record.Undecided{PSN: q.PSN, Why: cantTellCopy})
+		return
+	}
 	f.req.ids.late(len(g.list))
 	for i := range g.list {
 		q := &g.list[i]
@@ -184,6 +217,9 @@ func (t *Tracker) settleLate(f *flow) {
 		t.lateOriginal(f, q, t.readWidth(f, q, op), true)
 	}
 }
+
+// cantTellCopy is why a packet that came twice is undecided.
+const cantTellCopy = "the same packet came just before, nothing asked for it again, and no IP ID tells a copy from a packet that is sent again"
 
 // notLeftOut takes back that the newest try repaired selectively: what it seemed
 // to leave out came late.

@@ -62,6 +62,7 @@ const (
 	gotHere     // by the host that captured it, to which it was sent
 	migReq      // MigReq of the BTH
 	headerCut   // of an extended header, and all behind it
+	alike       // see Alike
 	priorityBit = 1 << iota
 )
 
@@ -124,6 +125,10 @@ func (t *Packet) Read(p *decode.Packet) (way uint64, ok bool) {
 	t.hash = flowHash(t, way)
 	return way, true
 }
+
+// Alike notes that the same packet came before, soon enough for one of them to be a copy
+// of the other, and that nothing tells a copy from a packet that was sent again.
+func (t *Packet) Alike() { t.flags |= alike }
 
 func (t *Packet) is(flag uint16) bool { return t.flags&flag != 0 }
 

@@ -36,6 +36,9 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	lost := s.lostFrom(from, sent)
 	nak := r.nak()
 	why := t.cause(f, p, op, from)
+	if why.nak != nil && !why.whole {
+		why.nak.acted = true
+	}
 	try.Cause, try.React, try.HasReact = why.cause, why.react, why.has
 	if try.Cause == record.CauseTimeout && try.Silence > minTimeout && !(nak.valid && nak.pass == s.passes) {
 		s.learnTimeout(try.Silence)
@@ -194,7 +197,6 @@ func (t *Tracker) cause(f *flow, p *Packet, op *operation, psn uint32) reaction 
 	}
 	half := t.halfTimeout(f)
 	if n := r.nakFor(psn); n != nil && p.Time-n.time <= half {
-		n.acted = true
 		return reaction{cause: record.CauseNak, react: between(n.time, p.Time), has: true, nak: n}
 	}
 	if n := r.nak(); n.valid && n.pass == s.passes && p.Time-n.time <= half && psnDiff(psn, n.psn) < 0 && op.begins() && s.sameMessage(psn, n.psn) {
