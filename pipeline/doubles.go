@@ -50,6 +50,7 @@ type doubles struct {
 	numDirections   int
 	unplaced        uint64 // packets of directions that found no place
 	packets, copies uint64
+	repeated        uint64 // different packets that are there more than once
 	touched         uint32 // keeps the compiler from leaving loads out
 }
 
@@ -107,12 +108,12 @@ func (t *doubles) judge(c *copySeen, p *track.Packet) {
 		return
 	}
 	switch {
-	case d.copies*20 >= d.packets*9:
+	case nearlyEach(d.seen[0], d.packets-d.copies):
 		if k := d.made(); k == 0 || c.nth == maxSeen || int(c.nth-1)%k != 0 {
 			p.Copy = track.CopyMirror
 		}
 	case !d.hasID || d.changes*4 < d.packets:
-		if d.packets < fewPackets && t.copies*20 >= t.packets*9 && t.packets > fewPackets {
+		if d.packets < fewPackets && t.packets > fewPackets && nearlyEach(t.repeated, t.packets-t.copies) {
 			p.Copy = track.CopyMirror
 		} else {
 			p.Alike()
@@ -123,6 +124,9 @@ func (t *doubles) judge(c *copySeen, p *track.Packet) {
 		p.Copy = track.CopyNetwork
 	}
 }
+
+// nearlyEach says whether nearly all of different packets are there repeatedly.
+func nearlyEach(repeated, different uint64) bool { return 10*repeated >= nearlyAll*different }
 
 // direction is the RoCE packets from one address to another.
 type direction struct {
@@ -231,7 +235,11 @@ func (t *doubles) look(p *sought, in *track.Packet) copySeen {
 			break
 		}
 		t.copies++
-		return d.copied(r, p.at.digest, in.Ref(), &t.points)
+		c := d.copied(r, p.at.digest, in.Ref(), &t.points)
+		if c.nth == 2 {
+			t.repeated++
+		}
+		return c
 	}
 	for oldest.tag != 0 && oldest.tag != tag && in.Time-oldest.time < doubleWindow && len(t.recent) < t.most {
 		t.grow()

@@ -196,7 +196,7 @@ func (d *direction) judge(r *Duplicates) {
 		r.Undecided += d.copies
 		return
 	}
-	if enough && 10*repeated >= nearlyAll*different {
+	if enough && nearlyEach(repeated, different) {
 		r.Capture += d.copies
 		r.Doubled = append(r.Doubled, row)
 		return

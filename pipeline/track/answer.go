@@ -175,7 +175,7 @@ func (t *Tracker) acknowledge(f *flow, p *Packet, upTo uint32) {
 	if s.rec != nil {
 		s.rec.last.n = 0
 		s.learnSelective(upTo)
-		t.calm(s)
+		t.calm(f, p)
 	}
 }
 

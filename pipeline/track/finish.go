@@ -243,9 +243,19 @@ func session(f *flow, s *record.Session) {
 	if s.Failure == record.FailedUnseen && !s.OneSided {
 		s.Failure = record.FailedRetries
 	}
-	if s.State == record.StateOpen && f.requests && !f.req.heard && (f.peer == nil || !f.peer.req.heard) && f.service != record.UC && f.service != record.UD && !f.blind() && l.back == backSeen {
+	if s.State == record.StateOpen && f.requests && !f.answered() && (f.peer == nil || !f.peer.answered()) && f.service != record.UC && f.service != record.UD && !f.blind() && l.back == backSeen {
 		s.State = record.StateUnanswered
 	}
+}
+
+// answered says whether there was an answer to f's requests, be it before it was known
+// whose they are.
+func (f *flow) answered() bool {
+	if g := f.peer; g != nil && !f.req.heard {
+		b := g.trouble
+		return g.acks > 0 || b != nil && (b.rnrNaks > 0 || b.responses.Packets > 0 || b.naks != [5]uint64{})
+	}
+	return f.req.heard
 }
 
 // details adds what takes most of the time to the record of the session that f

@@ -17,7 +17,7 @@ type candidate struct {
 // The hall's bounds: packets of one flow, and how long in nanoseconds they
 // wait.
 const (
-	maxHeld     = 64
+	maxHeld     = 1 << 10
 	maxHeldTime = 1_000_000_000
 	maxCands    = 256
 )

@@ -129,6 +129,16 @@ func (r *recovery) nakFor(psn uint32) *nakSeen {
 	return nil
 }
 
+// naked says whether there is a NAK since a time that was not acted on.
+func (r *recovery) naked(since int64) bool {
+	for i := range r.naks {
+		if n := &r.naks[i]; n.valid && !n.acted && n.time >= since {
+			return true
+		}
+	}
+	return false
+}
+
 // seen takes note of requests.
 func (n *nakSeen) seen(lo, hi uint32) {
 	if n.open && psnDiff(n.psn, lo) >= 0 && psnDiff(n.psn, hi) < 0 {
@@ -172,11 +182,14 @@ func (t *Tracker) recovery(s *stream) *recovery {
 	return s.rec
 }
 
-// calm forgets the troubles of a stream once all of them are over and all is
-// acknowledged: a recovery takes more memory than the rest of a session.
-func (t *Tracker) calm(s *stream) {
+// calm forgets the troubles of f's stream once all of them are over, all is
+// acknowledged and answered, and no NAK can have an effect any more: a recovery takes
+// more memory than the rest of a session.
+func (t *Tracker) calm(f *flow, p *Packet) {
+	s := f.req
 	r := s.rec
-	if s.acked == s.max && s.pos == s.max && r.quiet() && !r.late && r.echo.try == nil && len(r.unheard)+len(r.corrupt)+len(r.reads) == 0 {
+	if s.acked == s.max && s.pos == s.max && s.answered == len(s.owed) && r.quiet() && !r.late && r.echo.try == nil &&
+		len(r.unheard)+len(r.corrupt)+len(r.reads) == 0 && !r.naked(p.Time-t.halfTimeout(f)) {
 		t.slabs.recoveries.put(r)
 		s.rec, s.repeat = nil, false
 	}
