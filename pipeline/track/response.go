@@ -286,7 +286,7 @@ func (f *flow) silentFor(p *Packet) bool {
 func (t *Tracker) responsesGone(f *flow, p *Packet, op *operation, from uint32) (gone goneResponses) {
 	s := f.req
 	r := s.resp
-	if r == nil || op.class != classOwing || s.rec.unseen.has(p.PSN) {
+	if r == nil || op.class != classOwing || s.rec.unseen.has(p.PSN) || psnDiff(p.PSN, s.start) < 0 {
 		return gone
 	}
 	for _, m := range r.missing {

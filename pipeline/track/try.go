@@ -103,7 +103,7 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	try.Number = r.episode.Tries
 	r.try, r.tryMax, r.lead = try, s.max, tryLead{frame: p.Ref(), open: true, whole: why.whole}
 	t.cfg.Notes.stepBack(s, p)
-	if try.Cause == record.CauseUnknown && len(r.unheard) < maxUnheard {
+	if try.Cause == record.CauseUnknown && !s.heard && len(r.unheard) < maxUnheard {
 		r.unheard = append(r.unheard, unheard{try, r.episode})
 	}
 	r.echo = echo{}
@@ -208,7 +208,7 @@ func (t *Tracker) cause(f *flow, p *Packet, op *operation, psn uint32) reaction 
 	if x := s.resp; x != nil && op.class == classOwing && psnDiff(x.max, psnAdd(psn, 1)) > 0 && p.Time-x.time <= half {
 		return reaction{cause: record.CauseRead, react: between(x.time, p.Time), has: true} // it went by here, and got lost behind the tap
 	}
-	if s.heard {
+	if s.heard && psnDiff(psn, s.start) >= 0 { // else what it waited for may be from before the capture
 		return reaction{cause: record.CauseTimeout}
 	}
 	return reaction{cause: record.CauseUnknown}
@@ -237,6 +237,8 @@ func (t *Tracker) place(f *flow, try *record.Try, psn uint32, nak *nakSeen, lost
 		return record.BeforeTap
 	case nak != nil && nak.late || responses.late:
 		return record.PlaceUnknown // nothing was lost
+	case psnDiff(psn, s.start) < 0:
+		return record.PlaceUnknown // the tap has not seen it, and it may be from before the capture
 	case nak != nil && nak.after || inPass && last.psn == psn && last.after:
 		return record.AfterTap
 	case responses.seen:
