@@ -52,3 +52,44 @@ func TestCopiesWithoutID(t *testing.T) {
 		t.Error("no capture to try with")
 	}
 }
+
+// TestSentAgainAndAgain: packets without an IP ID that a timer sends again and again, so
+// that most of a capture is the same, are no copies of the capture's.
+func TestSentAgainAndAgain(t *testing.T) {
+	const rounds, timer = 7, 1_200_000
+	for _, a := range all(t) {
+		if a.name != "rc_write_ipv6" {
+			continue
+		}
+		e := load(t, a.path)
+		out := &edited{inputs: e.inputs}
+		var again []frame
+		for i := range e.frames {
+			if f := &e.frames[i]; f.reliable() && len(out.frames) < 24 {
+				out.frames = append(out.frames, *f)
+				if f.request() {
+					again = append(again, *f)
+				}
+			}
+		}
+		again = again[max(0, len(again)-6):]
+		now := out.frames[len(out.frames)-1].Time
+		for range rounds {
+			now += timer
+			for i := range again {
+				again[i].Time = now + int64(i)
+			}
+			out.frames = append(out.frames, again...)
+		}
+		n, copies := uint64(0), uint64(0)
+		for _, d := range sides(out.run(t)) {
+			n += sum(d.Tries[:])
+			copies += d.Duplicates.Capture
+		}
+		if n != rounds || copies != 0 {
+			t.Errorf("%d tries and %d copies of the capture's, want %d and 0", n, copies, rounds)
+		}
+		return
+	}
+	t.Error("no such capture")
+}

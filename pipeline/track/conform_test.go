@@ -37,22 +37,27 @@ const (
 	ack        = decode.Opcode(0x11)
 )
 
+// packet is the packet at a place of a list, from 0.
+func (x *sent) packet(i int) *track.Packet {
+	a, b := decode.Addr{Lo: 0xffff_0a00_0001}, decode.Addr{Lo: 0xffff_0a00_0002}
+	p := track.Packet{
+		Time: int64(1000 * (i + 1)), Number: uint64(i + 1), Kind: decode.AddrIPv4, Version: record.V2, SrcPort: 50000, ID: uint16(i),
+		Opcode: x.op, PSN: x.psn, Payload: uint16(x.payload), DMALen: x.dmaLen, MSN: x.msn, WireLen: x.payload + 62,
+		Src: a, Dst: b, DestQP: 200,
+	}
+	if x.op >= respFirst && x.op <= ack {
+		p.Src, p.Dst, p.DestQP = b, a, 100
+		p.Syndrome = 0x1f
+	}
+	p.Hash()
+	return &p
+}
+
 // follow lets a tracker have the packets.
 func follow(list []sent) (record.Sessions, []record.Event) {
 	t := track.New(track.Config{MaxEvents: 100})
-	a, b := decode.Addr{Lo: 0xffff_0a00_0001}, decode.Addr{Lo: 0xffff_0a00_0002}
-	for i, x := range list {
-		p := track.Packet{
-			Time: int64(1000 * (i + 1)), Number: uint64(i + 1), Kind: decode.AddrIPv4, Version: record.V2, SrcPort: 50000, ID: uint16(i),
-			Opcode: x.op, PSN: x.psn, Payload: uint16(x.payload), DMALen: x.dmaLen, MSN: x.msn, WireLen: x.payload + 62,
-			Src: a, Dst: b, DestQP: 200,
-		}
-		if x.op >= respFirst && x.op <= ack {
-			p.Src, p.Dst, p.DestQP = b, a, 100
-			p.Syndrome = 0x1f
-		}
-		p.Hash()
-		t.Add([]*track.Packet{&p})
+	for i := range list {
+		t.Add([]*track.Packet{list[i].packet(i)})
 	}
 	t.Close(0)
 	sessions, events, _ := track.Records(track.Config{MaxEvents: 1 << 20}, t)

@@ -105,13 +105,55 @@ func (f *flow) whole(i int, p *Packet) {
 		return
 	}
 	known := f.knownMTU()
-	if known != 0 && uint32(p.Payload) > known && known == s.readMTU && s.notMTU != 0 {
+	wrong := known != 0 && uint32(p.Payload) > known && known == s.readMTU && s.notMTU != 0
+	if wrong {
 		s.readMTU, s.notMTU = 0, 0
 		s.guessed = i == len(s.owed)-1
 		known = f.knownMTU()
 	}
 	if known == 0 {
 		f.learnWidth(i, 1, 1)
+	}
+	if wrong {
+		f.widenRest(i)
+	}
+}
+
+// tooLong takes a payload that is longer than the path MTU that the PSNs of READs have
+// told, in either direction: what followed one of them was missing.
+func (f *flow) tooLong(payload uint32) {
+	f.notSoShort(payload)
+	if g := f.peer; g != nil {
+		g.notSoShort(payload)
+	}
+}
+
+func (f *flow) notSoShort(payload uint32) {
+	s := f.req
+	if s.readMTU == 0 || s.notMTU == 0 || payload <= s.readMTU {
+		return
+	}
+	s.readMTU, s.notMTU = 0, 0
+	for j, m := range mtus {
+		if m < payload {
+			s.notMTU |= 1 << j
+		}
+	}
+	f.widenRest(-1)
+}
+
+// widenRest sets anew how many PSNs the READs behind one of owed take.
+func (f *flow) widenRest(i int) {
+	s := f.req
+	for i++; i < len(s.owed); i++ {
+		o := &s.owed[i]
+		if o.kind != record.Read {
+			continue
+		}
+		s.widen(o, packetsOf(o.bytes, f.pathMTU()))
+		if i == len(s.owed)-1 {
+			s.guessed = !f.sameWidth(o.bytes)
+		}
 	}
 }
 
@@ -173,6 +215,7 @@ func (f *flow) resumes(o *owed, p *Packet, took uint32) bool {
 	}
 	for i, m := range mtus {
 		if f.mayHave(i) && uint64(o.bytes-p.DMALen) == uint64(took)*uint64(m) {
+			f.req.notMTU = (1<<len(mtus) - 1) &^ (1 << i) // it may be another READ, which happens to ask for so much less
 			f.req.learnMTU(m)
 			return true
 		}
@@ -184,9 +227,7 @@ func (f *flow) resumes(o *owed, p *Packet, took uint32) bool {
 // request is a READ of unknown width, this request's PSN tells it.
 func (t *Tracker) readWidth(f *flow, p *Packet, op *operation) uint32 {
 	s := f.req
-	if s.guessed && f.knownMTU() != 0 { // the other direction has told it
-		s.learnMTU(f.knownMTU())
-	}
+	f.learnKnown()
 	c, size := f.life.cm(), uint32(p.Payload)
 	if (c == nil || c.PathMTU == 0) && op.class == classRequest && (op.part == partFirst || op.part == partMiddle) && mtuFor(size) == size {
 		// This is sure, whatever PSNs of READs have told: packets may be missing
@@ -235,6 +276,19 @@ func (s *stream) learnMTU(mtu uint32) {
 		}
 		s.widen(o, packetsOf(o.bytes, mtu))
 	}
+}
+
+// learnKnown takes the path MTU for that of READs of unknown width, where something
+// else has told it: the other direction, say, by whatever that knows it.
+func (f *flow) learnKnown() {
+	s, m := f.req, f.knownMTU()
+	if !s.guessed || m == 0 {
+		return
+	}
+	if g := f.peer; g != nil && g.req.readMTU == m {
+		s.notMTU |= g.req.notMTU
+	}
+	s.learnMTU(m)
 }
 
 // widthAtMost is how many PSNs a request can take.

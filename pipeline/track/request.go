@@ -134,6 +134,9 @@ func (t *Tracker) accept(f *flow, p *Packet, op *operation, n uint32) {
 			s.rec.missing.remove(p.PSN, hi)
 		}
 		s.max = hi
+		if s.readMTU != 0 && uint32(p.Payload) > s.readMTU {
+			f.tooLong(uint32(p.Payload))
+		}
 		t.conform(f, p, op)
 		s.spend(f, p, op)
 		s.newPacket(p, op, n)
