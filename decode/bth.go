@@ -62,14 +62,12 @@ func (d *Decoder) bth(p *Packet, kind Kind) {
 
 	p.push(LayerBTH, bthLen)
 	op := &opcodes[p.Opcode]
-	if op.headers[0] != LayerNone && !p.extended(op, end) {
-		if payload := end - start - bthLen - int(op.extLen) - int(p.PadCount); payload > 0 {
-			p.PayloadLen = uint32(payload)
-		}
-		return
+	if op.headers[0] == LayerNone || p.extended(op, end) {
+		p.payload(end)
+	} else if payload := end - start - bthLen - int(op.extLen) - int(p.PadCount); payload > 0 {
+		p.PayloadLen = uint32(payload)
 	}
-	p.payload(end)
-	if p.lim <= p.avail {
+	if p.lim <= p.avail { // also behind a header that does not fit: the ICRC's place does not hang on it
 		p.note(LayerICRC, end, icrcLen)
 	}
 }

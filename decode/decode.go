@@ -47,12 +47,28 @@ func (d *Decoder) Decode(f *capture.Frame, p *Packet) {
 	} else {
 		d.link(p, f.Link)
 	}
-	if p.cut.Len > 0 && p.numLayers < MaxLayers {
-		p.layers[p.numLayers] = p.cut // where shown looks for it
-	}
 	if p.numLayers > MaxLayers {
 		p.numLayers = MaxLayers
 		p.fail(ErrTooDeep, LayerNone, MaxLayers, MaxLayers)
+	}
+	p.numShown = p.numLayers
+	if p.cut.Len > 0 {
+		p.show(p.cut)
+	}
+	if p.ICRCStatus == ICRCUnverifiable && !p.has(LayerICRC) {
+		p.show(Layer{Kind: LayerICRC, Off: uint32(p.avail)})
+	}
+	if p.VCRCStatus == ICRCUnverifiable {
+		p.show(Layer{Kind: LayerVCRC, Off: uint32(p.avail)})
+	}
+}
+
+// show puts a layer behind those of the packet, where the field table alone
+// sees it.
+func (p *Packet) show(l Layer) {
+	if p.numShown < MaxLayers {
+		p.layers[p.numShown] = l
+		p.numShown++
 	}
 }
 

@@ -59,6 +59,9 @@ func readGroup(_ *Extra, _ *Packet, l Layer, v *Value) bool {
 	return true
 }
 
+// readMissing is there in place of a CRC that is not.
+func readMissing(_ *Extra, _ *Packet, l Layer, _ *Value) bool { return l.Len == 0 }
+
 func readZero(_ *Extra, _ *Packet, _ Layer, _ *Value) bool { return true }
 
 func readInterfaceID(x *Extra, p *Packet, _ Layer, v *Value) bool {

@@ -129,6 +129,7 @@ var ibHeaders = []headerRows{
 	}},
 	{LayerICRC, "infiniband", "InfiniBand", []row{
 		{0, "infiniband.invariant.crc", "Invariant CRC", TypeUint32, Hex, 0, 4, 0, rowOptions{}},
+		{0, "", "Invariant CRC, not in this frame", TypeNone, Dec, 0, 0, 0, rowOptions{read: readMissing}},
 		{1, "infiniband.icrc.status", "ICRC status", TypeString, Dec, 0, 4, 0, rowOptions{ours: true, read: func(_ *Extra, p *Packet, _ Layer, v *Value) bool {
 			v.Bytes = icrcStatusBytes[p.ICRCStatus]
 			return true
@@ -140,6 +141,7 @@ var ibHeaders = []headerRows{
 	}},
 	{LayerVCRC, "infiniband", "InfiniBand", []row{
 		{0, "infiniband.variant.crc", "Variant CRC", TypeUint16, Hex, 0, 2, 0, rowOptions{}},
+		{0, "", "Variant CRC, not in this frame", TypeNone, Dec, 0, 0, 0, rowOptions{read: readMissing}},
 		{1, "infiniband.vcrc.status", "VCRC status", TypeString, Dec, 0, 2, 0, rowOptions{ours: true, read: func(_ *Extra, p *Packet, _ Layer, v *Value) bool {
 			v.Bytes = icrcStatusBytes[p.VCRCStatus]
 			return true

@@ -11,6 +11,7 @@ type Packet struct {
 	header
 
 	numLayers uint32
+	numShown  uint32 // numLayers, and those that shown has behind them
 	layers    [MaxLayers]Layer
 }
 
@@ -139,13 +140,10 @@ type Layer struct {
 // valid until the packet is decoded into again.
 func (p *Packet) Layers() []Layer { return p.layers[:p.numLayers] }
 
-// shown are Layers and behind them the header that was cut, if there is one.
-func (p *Packet) shown() []Layer {
-	if p.cut.Len == 0 || p.numLayers >= MaxLayers {
-		return p.Layers()
-	}
-	return p.layers[:p.numLayers+1]
-}
+// shown are Layers and behind them the header that was cut, if there is one,
+// and without bytes an ICRC or VCRC that is not in the frame, of which it is
+// known that it can't be verified.
+func (p *Packet) shown() []Layer { return p.layers[:p.numShown] }
 
 // Cut is the header that decoding stopped at because not all of it was there,
 // and which bytes of it are; ok is false where there is none. It is not one of
@@ -160,6 +158,11 @@ func (p *Packet) Layer(k LayerKind) (Layer, bool) {
 		}
 	}
 	return Layer{}, false
+}
+
+func (p *Packet) has(k LayerKind) bool {
+	_, ok := p.Layer(k)
+	return ok
 }
 
 // Bytes are the layer's bytes.

@@ -129,9 +129,17 @@ func (pr *Proto) Inside(p *Packet, v *Value) []byte {
 // the payload is ahead of pad and ICRC.
 func (pr *Proto) inside(k LayerKind) bool { return k == LayerPayload && pr.layers>>LayerBTH&1 != 0 }
 
-// empty says that the payload of a management datagram is none of its own.
+// empty says that a layer is no header of the protocol: the payload of a
+// management datagram is none of its own, and a CRC that is not in the frame
+// stands for no bytes.
 func (pr *Proto) empty(p *Packet, l Layer) bool {
-	return l.Kind == LayerPayload && (p.Has&HasMAD != 0 || l.Len == 0)
+	switch l.Kind {
+	case LayerPayload:
+		return p.Has&HasMAD != 0 || l.Len == 0
+	case LayerICRC, LayerVCRC:
+		return l.Len == 0
+	}
+	return false
 }
 
 // count is how many headers of the protocol there are.
@@ -171,7 +179,8 @@ func (f *Field) AppendAt(dst []Value, x *Extra, p *Packet, ord func(n, of int) b
 			continue
 		}
 		pr := protos[table.layers[l.Kind].proto]
-		if !ord(pr.ordinal(all[:i+1]), pr.count(p)) {
+		n := pr.ordinal(all[:i+1])
+		if !ord(n, max(n, pr.count(p))) { // no header counts where a CRC's status stands alone
 			continue
 		}
 		for _, pl := range f.places {
