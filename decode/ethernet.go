@@ -28,7 +28,10 @@ const (
 	minEtherType = 0x0600
 )
 
-const ethernetLen = 14
+const (
+	ethernetLen    = 14
+	controlWordLen = 4
+)
 
 // ethernet decodes an Ethernet II or IEEE 802.3 header.
 //
@@ -228,7 +231,11 @@ func isSNAP(b []byte) bool { return be24(b) == 0xaaaa03 }
 //	+---------------------------------------+-----+-+---------------+
 //
 // No field says what is inside. The first nibble tells IP (RFC 4928); behind a
-// pseudowire there is Ethernet, with or without a control word (RFC 4448).
+// pseudowire there is Ethernet, with or without a control word (RFC 4448):
+//
+//	+-------+-----------------------+-------------------------------+
+//	|   0   |       reserved        |        sequence number        |
+//	+-------+-----------------------+-------------------------------+
 func (d *Decoder) mpls(p *Packet) {
 	p.Encap |= EncapMPLS
 	for {
@@ -246,17 +253,20 @@ func (d *Decoder) mpls(p *Packet) {
 	}
 	switch p.Data[p.off] >> 4 {
 	case 4:
-		p.EtherType = etherIPv4
-		d.ipv4(p)
-		return
+		if !p.pseudowire() {
+			p.EtherType = etherIPv4
+			d.ipv4(p)
+			return
+		}
 	case 6:
-		p.EtherType = etherIPv6
-		d.ipv6(p)
-		return
+		if !p.pseudowire() {
+			p.EtherType = etherIPv6
+			d.ipv6(p)
+			return
+		}
 	case 0: // a control word, or a MAC address that begins with a zero nibble
-		const controlWord = 4
-		if !p.ethernetAt(p.off) && p.ethernetAt(p.off+controlWord) {
-			p.push(LayerMPLS, controlWord)
+		if !p.ethernetAt(p.off) && p.ethernetAt(p.off+controlWordLen) {
+			p.push(LayerControlWord, controlWordLen)
 		}
 	}
 	if p.ethernetAt(p.off) {
@@ -267,6 +277,52 @@ func (d *Decoder) mpls(p *Packet) {
 	}
 	p.Kind = KindOther
 	p.unknown(LayerMPLS, uint32(p.Data[p.off]>>4))
+}
+
+// pseudowire says whether what begins like IP behind a label stack is a MAC
+// address that happens to: the bytes are no IP header that agrees with itself,
+// and taken for Ethernet they have IP or RoCEv1 in them that does.
+func (p *Packet) pseudowire() bool {
+	if p.ipAt(p.off, true) {
+		return false
+	}
+	off := p.off + ethernetLen
+	if off > p.avail {
+		return false
+	}
+	et := be16(p.Data[off-2:])
+	for tags := 0; tags < 2 && off+4 <= p.avail && (et == etherVLAN || et == etherQinQ); tags++ {
+		et = be16(p.Data[off+2:])
+		off += 4
+	}
+	switch et {
+	case etherIPv4:
+		return off < p.avail && p.Data[off]>>4 == 4 && p.ipAt(off, false)
+	case etherIPv6, etherRoCEv1:
+		return off < p.avail && p.Data[off]>>4 == 6 && p.ipAt(off, false)
+	case etherARP:
+		const ethernetIPv4 = 0x0001_0800 // hardware and protocol type
+		return off+4 <= p.avail && be32(p.Data[off:]) == ethernetIPv4
+	}
+	return false
+}
+
+// ipAt says whether the bytes there are an IP header, or a GRH, that agrees
+// with itself and with the frame. IPv6 has no checksum: exact demands that its
+// length is all that the frame leaves.
+func (p *Packet) ipAt(off int, exact bool) bool {
+	b := p.Data[off:p.avail]
+	room := p.lim - off
+	switch {
+	case len(b) >= ipv4Len && b[0]>>4 == 4:
+		ihl, total := int(b[0]&15)*4, int(be16(b[2:]))
+		summed := be16(b[10:]) != 0 && off+ihl <= p.avail
+		return ihl >= ipv4Len && (total >= ihl || total == 0 && summed) && (total <= room || summed) && p.ipv4SumRight(off, ihl)
+	case len(b) >= ipv6Len && b[0]>>4 == 6:
+		total := ipv6Len + int(be16(b[4:]))
+		return total == room || !exact && total < room
+	}
+	return false
 }
 
 // ethernetAt says whether the bytes there look like an Ethernet header with an

@@ -49,6 +49,7 @@ func fieldFrames() []capture.Frame {
 		frame(tagged(bare, unhex("88a8 6064 8100 0007"))), frame(tagged(bare, unhex("8926 40010002"))),
 		frame(tagged(bare, unhex("8988 010203040506"))), frame(tagged(bare, unhex("8909 0101 0001 0010"))),
 		frame(tagged(bare, unhex("d28b 0001 1100 0102030405060708"))), frame(etherFrame(0x8847, cat(unhex("00010140"), bare))),
+		frame(etherFrame(0x8847, cat(unhex("00010140 00000007"), bare))),
 		frame(gre("b000 6558 12340000 00109201 00000007", bare)), frame(gre("1000 88be 00000007 1064 a01e 0000007b", bare)),
 		frame(gre("1000 22eb 00000007 2064 a01e 11223344 0000 0001 0c00000000000000", bare)),
 		frame(etherIP(udpOver(6081, cat(unhex("02406558 00109200 0102030405060708"), bare)))),

@@ -176,6 +176,9 @@ var linkHeaders = []headerRows{
 		{0, "mpls.bottom", "MPLS Bottom Of Label Stack", TypeUint32, Dec, 0, 4, 0x100, rowOptions{}},
 		{0, "mpls.ttl", "MPLS TTL", TypeUint32, Dec, 0, 4, 0xff, rowOptions{}},
 	}},
+	{LayerControlWord, "pwethcw", "PW Ethernet Control Word", []row{
+		{0, "pweth.cw.sequence_number", "PW sequence number (ethernet)", TypeUint16, Dec, 2, 2, 0, rowOptions{}},
+	}},
 	{LayerLLC, "llc", "Logical-Link Control", []row{
 		{0, "llc.dsap", "DSAP", TypeUint8, Hex, 0, 1, 0, rowOptions{}},
 		{0, "llc.ssap", "SSAP", TypeUint8, Hex, 1, 1, 0, rowOptions{}},

@@ -190,11 +190,11 @@ func appendEncap(dst []byte, p *Packet) []byte {
 			say("vlan ")
 			dst = appendUint(dst, uint64(be16(b)&0xfff))
 		case LayerMPLS:
-			if !labels { // the outermost of a stack, and no control word
+			if !labels { // the outermost of a stack
 				say("mpls ")
 				dst = appendUint(dst, uint64(be32(b)>>12))
 			}
-			labels = true
+			labels, ip = true, false
 			continue
 		case LayerVNTag, LayerTTag, LayerCMD, LayerAVSP:
 			say(tagNames[l.Kind])
@@ -219,7 +219,7 @@ func appendEncap(dst []byte, p *Packet) []byte {
 			if ip { // directly inside another
 				say("ipip")
 			}
-			ip = true
+			labels, ip = false, true
 			continue
 		}
 		labels, ip = false, false

@@ -18,6 +18,7 @@ const (
 	LayerCMD
 	LayerAVSP
 	LayerMPLS
+	LayerControlWord // of an Ethernet pseudowire
 	LayerLLC
 	LayerARP
 	LayerIPv4
@@ -64,7 +65,7 @@ const (
 const _ = uint(64 - numLayerKinds)
 
 var layerNames = [numLayerKinds]string{
-	"none", "ERF", "Ethernet", "SLL", "SLL2", "null", "VLAN", "802.1ad", "VN-tag", "TTag", "CMD", "AVSP", "MPLS", "LLC",
+	"none", "ERF", "Ethernet", "SLL", "SLL2", "null", "VLAN", "802.1ad", "VN-tag", "TTag", "CMD", "AVSP", "MPLS", "control word", "LLC",
 	"ARP", "IPv4", "IPv6", "IPv6 extension", "UDP", "TCP", "ICMP", "ICMPv6", "GRE", "ERSPAN I", "ERSPAN II", "ERSPAN III",
 	"ERSPAN III sub-header", "VXLAN", "Geneve", "MAC control", "MPA", "IPoIB", "LRH", "GRH", "BTH", "RDETH",
 	"DETH", "RETH", "AtomicETH", "AETH", "AtomicAckETH", "ImmDt", "IETH", "XRCETH", "FETH", "CNP reserved",

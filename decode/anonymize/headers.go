@@ -33,7 +33,7 @@ func (w *work) header(l decode.Layer) {
 			w.mac(in, out, 12)
 		}
 	case decode.LayerNull, decode.LayerVLAN, decode.LayerSTag, decode.LayerVNTag, decode.LayerTTag, decode.LayerCMD,
-		decode.LayerAVSP, decode.LayerMPLS, decode.LayerLLC, decode.LayerVXLAN, decode.LayerERSPAN2,
+		decode.LayerAVSP, decode.LayerMPLS, decode.LayerControlWord, decode.LayerLLC, decode.LayerVXLAN, decode.LayerERSPAN2,
 		decode.LayerERSPAN3, decode.LayerAETH, decode.LayerFETH:
 		copy(out, in)
 	case decode.LayerMACControl:
