@@ -90,7 +90,9 @@ func (p *Packet) payload(end int) {
 		if p.Opcode == OpUDSendOnly || p.Opcode == OpUDSendOnlyImm {
 			p.datagram(n)
 		}
-		p.note(LayerPayload, p.off, min(padOff, p.avail)-p.off)
+		if p.cut.Len == 0 { // else all that is there of it is the header of a datagram
+			p.note(LayerPayload, p.off, min(padOff, p.avail)-p.off)
+		}
 	}
 	if p.PadCount != 0 && end <= p.avail {
 		p.note(LayerPad, padOff, int(p.PadCount))
@@ -103,7 +105,7 @@ func (p *Packet) datagram(n int) {
 	b := p.Data[p.off:p.avail]
 	switch {
 	case p.DestQP <= 1:
-		if n >= madLen && len(b) >= madLen {
+		if n >= madLen && p.need(madLen, LayerMAD) {
 			p.mad(b)
 		}
 	case p.Kind == KindIB && n >= 4 && len(b) >= 4 && be16(b[2:]) == 0:

@@ -237,10 +237,10 @@ func (pl *place) beyond(p *Packet, l Layer) bool {
 // bytes are those of a plain field, if the layer has them.
 func (pl *place) bytes(p *Packet, l Layer) ([]byte, bool) {
 	n := pl.n
-	if n <= 0 { // the rest
+	if n <= 0 { // the rest, if there is one
 		n = int(l.Len) - pl.off
 	}
-	if n < 0 || pl.off+n > int(l.Len) {
+	if n <= 0 || pl.off+n > int(l.Len) {
 		return nil, false
 	}
 	start := int(l.Off) + pl.off

@@ -2,6 +2,7 @@ package decode_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/google/gopacket/layers"
@@ -87,8 +88,11 @@ func TestCutHeaders(t *testing.T) {
 // header says whether a node is of a header, and of it as it is on the wire.
 func header(n *decode.Node) bool {
 	switch n.Layer {
-	case decode.LayerPayload, decode.LayerData, decode.LayerPad, decode.LayerICRC, decode.LayerVCRC, decode.LayerMAD, decode.LayerMPA, decode.LayerNone:
+	case decode.LayerPayload, decode.LayerData, decode.LayerPad, decode.LayerICRC, decode.LayerVCRC, decode.LayerMPA, decode.LayerNone:
 		return false
+	}
+	if strings.HasSuffix(n.Field.Name, ".serviceid.protocol") {
+		return false // it takes the whole service ID to know that it has one
 	}
 	return n.Field.Type != decode.TypeBytes && n.Field.Type != decode.TypeNone && n.Field.Name != "rocelens.ipv6ext.len"
 }
@@ -139,7 +143,17 @@ func TestLinkFields(t *testing.T) {
 		}
 	}
 	cut := func(f capture.Frame, n int) capture.Frame { f.Data = f.Data[:n]; return f }
+	later := ipOver(layers.IPProtocolUDP, make([]byte, 16))
+	later[6], later[7] = 0x20, 185
+	geneve := func(head string) capture.Frame {
+		return frame(etherIP(udpOver(6081, cat(unhex(head), etherIP(ipOver(layers.IPProtocolUDP, make([]byte, 16)))))))
+	}
+	mad := frame(etherIP(udpPacket(pairV4, transport{op: 0x64, qp: 1, ext: make([]byte, 8), payload: cat(unhex("01070203 00000000 0000000000000005 0010"), make([]byte, 238))})))
 	roce := frame(etherIP(udpPacket(pairV4, writeMiddle(100))))
+	var x decode.Extra
+	if got := decode.FieldByName("geneve.options").Append(nil, &x, decodeFrame(t, geneve("00006558 00109200"))); len(got) != 0 {
+		t.Errorf("Geneve without options has %v", got)
+	}
 	for _, c := range []struct {
 		f           capture.Frame
 		field, want string
@@ -152,6 +166,12 @@ func TestLinkFields(t *testing.T) {
 		{cut(roce, 40), "rocelens.kind", "RoCEv2"}, {cut(roce, 37), "rocelens.kind", "UDP"},
 		{cut(roce, 46), "infiniband.bth.opcode", "7"}, {cut(roce, 46), "infiniband.bth.destqp", ""},
 		{roce, "frame.protocols", "eth:ethertype:ip:udp:infiniband:data"},
+		{frame(etherIP(later)), "ip.frag_offset", "185"},
+		{geneve("01006558 00109200 01020304"), "geneve.options", "01020304"},
+		{mad, "infiniband.mad.transactionid", "0x0000000000000005"},
+		{cut(mad, 78), "infiniband.mad.transactionid", "0x0000000000000005"}, {cut(mad, 78), "infiniband.mad.attributeid", ""},
+		{cut(mad, 77), "infiniband.mad.transactionid", ""}, {cut(mad, 77), "infiniband.mad.method", "0x03"}, {cut(mad, 77), "data.data", ""},
+		{cut(mad, 86), "infiniband.mad.attributeid", "0x0010"}, {cut(mad, 62), "infiniband.mad.baseversion", ""},
 	} {
 		if got := value(t, c.f, c.field); got != c.want {
 			t.Errorf("%d bytes: %s is %q, want %q", len(c.f.Data), c.field, got, c.want)

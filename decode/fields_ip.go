@@ -33,10 +33,7 @@ var ipHeaders = []headerRows{
 		{1, "ip.flags.rb", "Reserved bit", TypeBool, Dec, 6, 1, 0x80, rowOptions{values: setNotSet}},
 		{1, "ip.flags.df", "Don't fragment", TypeBool, Dec, 6, 1, 0x40, rowOptions{values: setNotSet}},
 		{1, "ip.flags.mf", "More fragments", TypeBool, Dec, 6, 1, 0x20, rowOptions{values: setNotSet}},
-		{0, "ip.frag_offset", "Fragment Offset", TypeUint16, Dec, 6, 2, 0x1fff, rowOptions{read: func(_ *Extra, p *Packet, l Layer, v *Value) bool {
-			v.Num = uint64(be16(p.Data[l.Off+6:])&0x1fff) * 8
-			return true
-		}}},
+		{0, "ip.frag_offset", "Fragment Offset", TypeUint16, Dec, 6, 2, 0x1fff, rowOptions{}},
 		{0, "ip.ttl", "Time to Live", TypeUint8, Dec, 8, 1, 0, rowOptions{}},
 		{0, "ip.proto", "Protocol", TypeUint8, Dec, 9, 1, 0, rowOptions{values: ipProtoName}},
 		{0, "ip.checksum", "Header Checksum", TypeUint16, Hex, 10, 2, 0, rowOptions{}},

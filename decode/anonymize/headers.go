@@ -131,7 +131,9 @@ func (w *work) header(l decode.Layer) {
 		}
 	case decode.LayerMAD:
 		keep(in, out, 0, 8)
-		binary.BigEndian.PutUint64(out[8:], m.id(treeTID, be64(in[8:]), 8))
+		if len(in) >= 16 {
+			binary.BigEndian.PutUint64(out[8:], m.id(treeTID, be64(in[8:]), 8))
+		}
 		keep(in, out, 16, 24)
 	}
 }
