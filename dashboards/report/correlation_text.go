@@ -18,11 +18,7 @@ import (
 // first, then the taps, their clocks, the paths, and figures by hop and flow.
 func CorrelationText(w io.Writer, c *Correlation, opt Options) error {
 	opt.fill()
-	findings := slices.Clone(c.Findings)
-	for i := range findings {
-		findings[i].Title = strings.ReplaceAll(findings[i].Title, " %", glue+"%")
-	}
-	t := &correlationText{text: text{Report: &Report{Partial: c.Partial, Findings: findings}, opt: opt}, c: c, r: c.Result}
+	t := &correlationText{text: text{Report: &Report{Partial: c.Partial, Findings: c.Findings}, opt: opt}, c: c, r: c.Result}
 	t.findings()
 	t.taps()
 	t.clocks()

@@ -32,26 +32,44 @@ func newFindings(all []record.Finding) []Finding {
 }
 
 // findings writes what the reader must know before believing the rest, the
-// worst first: the title after an exclamation mark, and below it what it means
-// and what to check.
+// worst first.
 func (t *text) findings() {
 	if t.Partial {
 		t.b.WriteString(t.color(red, wrap("! ", "Interrupted: this report covers what had been read by then.", t.opt.Width)))
 	}
 	for i := range t.Findings {
 		f := &t.Findings[i]
-		t.b.WriteString(t.color(severityColors[f.Severity], wrap("! ", f.Title+".", t.opt.Width)))
 		detail := f.Detail
 		if first, ok := f.Evidence.Get("first").(record.FrameRef); ok {
 			detail += " First: " + t.frame(first) + "."
 		}
-		t.b.WriteString(wrap("  ", keepCommands(strings.ReplaceAll(detail, " %", glue+"%"), t.opt.Width-2), t.opt.Width))
-		if s := related(f.Related); s != "" {
-			t.b.WriteString(wrap("  ", s, t.opt.Width))
-		}
+		t.finding(f.Severity, f.Code, f.Title, detail, f.Related)
 	}
 	if t.b.Len() > 0 {
 		t.b.WriteByte('\n')
+	}
+}
+
+// severityWidth is the column of the severities: that of the longest, and two
+// spaces. What is said stands to the right of it, so that who looks down the
+// margin sees what is critical, also without colours.
+const severityWidth = len("critical") + 2
+
+// headline writes the severity, the code and the title of a finding.
+func (t *text) headline(indent string, severity record.Severity, code, title string) {
+	lead := indent + severity.String() + strings.Repeat(" ", severityWidth-len(severity.String()))
+	title = strings.ReplaceAll(title, " %", glue+"%")
+	t.b.WriteString(t.color(severityColors[severity], wrap(lead, "["+code+"] "+title+".", t.opt.Width)))
+}
+
+// finding writes one, and below its title what it means, what to check, and
+// what it has to do with others.
+func (t *text) finding(severity record.Severity, code, title, detail string, others []record.Related) {
+	t.headline("", severity, code, title)
+	indent := strings.Repeat(" ", severityWidth)
+	t.b.WriteString(wrap(indent, keepCommands(strings.ReplaceAll(detail, " %", glue+"%"), t.opt.Width-severityWidth), t.opt.Width))
+	if s := related(others); s != "" {
+		t.b.WriteString(wrap(indent, s, t.opt.Width))
 	}
 }
 

@@ -19,7 +19,7 @@ func TestColors(t *testing.T) {
 	in[0].Damage = &capture.DamagedError{Path: "a.pcap", Reason: "cut"}
 	c.Flags[0], c.Truncated = 10, 10
 	got := render(t, in, c, Options{Color: true})
-	for _, s := range []string{red + "! 1 packet has", yellow + "! a.pcap: damaged at byte 0: cut." + plain + "\n  This", cyan + "! 10 packets cut short"} {
+	for _, s := range []string{red + "critical  [icrc-bad] 1 packet has", yellow + "warning   [input-damaged] a.pcap: damaged at byte 0: cut." + plain + "\n          This", cyan + "info      [truncated] 10 packets cut short"} {
 		if !strings.Contains(got, s) {
 			t.Errorf("%q is missing in\n%q", s, got)
 		}

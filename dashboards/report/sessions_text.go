@@ -241,7 +241,7 @@ func (t *text) sentences(s *record.Session, signs []record.Event, said map[strin
 		if n++; n > maxSentences {
 			return
 		}
-		t.b.WriteString(t.color(severityColors[f.Severity], wrap("    ! ", strings.ReplaceAll(f.Title, " %", glue+"%")+".", t.opt.Width)))
+		t.headline("    ", f.Severity, f.Code, f.Title)
 	}
 }
 

@@ -267,11 +267,7 @@ func (n *narrator) meaning() {
 	n.b.WriteString(n.color(bold, "Meaning\n"))
 	for i := range n.Findings {
 		f := &n.Findings[i]
-		n.b.WriteString(n.color(severityColors[f.Severity], wrap("! ", strings.ReplaceAll(f.Title, " %", glue+"%")+".", n.opt.Width)))
-		n.b.WriteString(wrap("  ", keepCommands(strings.ReplaceAll(f.Detail, " %", glue+"%"), n.opt.Width-2), n.opt.Width))
-		if s := related(f.Related); s != "" {
-			n.b.WriteString(wrap("  ", s, n.opt.Width))
-		}
+		n.finding(f.Severity, f.Code, f.Title, f.Detail, f.Related)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestStory(t *testing.T) {
 		"   +0.501000 s     +1.0 ms  501         10.10.0.1 sends again from PSN 16224848 on the NAK, 3.4 ms\n",
 		"... 3 packets to 10.10.0.1\n",
 		"                                      all sent again up to PSN 16224853, 70.0 ms after",
-		"   +2.000000 s    +1.499 s  2000      last packet; the capture goes on for 500.0 ms\n\nMeaning\n! 21 packets were lost between 10.10.0.1 and this tap",
+		"   +2.000000 s    +1.499 s  2000      last packet; the capture goes on for 500.0 ms\n\nMeaning\ncritical  [lost-before-tap] 21 packets were lost between 10.10.0.1 and this tap",
 	} {
 		if !strings.Contains(got, s) && !strings.Contains(flat(got), s) {
 			t.Errorf("%q is not in\n%s", s, got)

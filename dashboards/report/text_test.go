@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,32 @@ func render(t *testing.T, in []capture.Input, c *pipeline.Result, opt Options) s
 // flat undoes the wrapping of lines.
 func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// TestFindingsWithoutColor: in a pipe, severity and code of each finding are
+// there all the same, the severities in a margin that holds nothing else.
+func TestFindingsWithoutColor(t *testing.T) {
+	in, c := base()
+	bad(c, 998, 2, record.FrameRef{Number: 213, Time: c.First})
+	in[0].Damage = &capture.DamagedError{Path: "a.pcap", Reason: "cut"}
+	c.Flags[0], c.Truncated = 10, 10
+	for _, width := range []int{60, 80, 100, 120} {
+		text := render(t, in, c, Options{Width: width})
+		head, _, _ := strings.Cut(text, "\n\n")
+		var got []string
+		for _, line := range strings.Split(head, "\n") {
+			if margin := line[:severityWidth]; strings.TrimSpace(margin) != "" {
+				code, _, _ := strings.Cut(line[severityWidth:], " ")
+				got = append(got, strings.TrimSpace(margin)+" "+code)
+			}
+			if len(line) > width && strings.Contains(strings.TrimSpace(line), " ") {
+				t.Errorf("width %d: %q", width, line)
+			}
+		}
+		if want := []string{"critical [icrc-bad]", "warning [input-damaged]", "info [truncated]"}; !slices.Equal(got, want) {
+			t.Errorf("width %d: %q, want %q in\n%s", width, got, want, text)
+		}
+	}
+}
+
 func TestTextSaysWhatIsWrong(t *testing.T) {
 	drops := uint64(7)
 	for _, tc := range []struct {
@@ -81,14 +108,14 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 			name: "nothing", change: func([]capture.Input, *pipeline.Result) {},
 			first:  "Input a.pcap (pcap), read to its end Packets 1,000, 1.1 MB on the wire, in 2.500 s (400 packets/s, 3.5 Mbit/s)",
 			has:    []string{"ICRC 1,000 good, 0 bad, 0 can't be checked", "Truncated 0", "Malformed 0", "0 CNPs", "0 PFC, 0 PAUSE"},
-			hasNot: []string{"!"},
+			hasNot: []string{"critical", "warning", "info"},
 		},
 		{
 			name: "damage",
 			change: func(in []capture.Input, _ *pipeline.Result) {
 				in[0].Damage = &capture.DamagedError{Path: "a.pcap", Offset: 20480, Reason: "a record is cut off"}
 			},
-			first: "! a.pcap: damaged at byte 20480: a record is cut off. This report covers the 1,000 packets before that; " +
+			first: "warning [input-damaged] a.pcap: damaged at byte 20480: a record is cut off. This report covers the 1,000 packets before that; " +
 				"what came after is missing. Check whether",
 			has: []string{"Input a.pcap (pcap), damaged at byte 20,480 "},
 		},
@@ -98,10 +125,10 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 				in[0].Damage = &capture.DamagedError{Path: "a.pcap", Reason: "cut"}
 				bad(c, 998, 2, record.FrameRef{Number: 213, Offset: 230144, Time: c.First + 1_200_000})
 			},
-			first: "! 2 packets have a bad ICRC, of 1,000 checked (0.2 %): changed on the way, or computed wrongly by the sender. Receivers drop",
+			first: "critical [icrc-bad] 2 packets have a bad ICRC, of 1,000 checked (0.2 %): changed on the way, or computed wrongly by the sender. Receivers drop",
 			has: []string{
 				"By sender: 10.0.0.1 (2 of 1,000, 0.2 %).",
-				"First: frame 213 (byte 230,144), 1.2 ms after the start. ! a.pcap: damaged", "998 good, 2 bad",
+				"First: frame 213 (byte 230,144), 1.2 ms after the start. warning [input-damaged] a.pcap: damaged", "998 good, 2 bad",
 			},
 		},
 		{
@@ -109,7 +136,7 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 			change: func(_ []capture.Input, c *pipeline.Result) {
 				bad(c, 0, 1000, record.FrameRef{Number: 1, Time: c.First})
 			},
-			first: "! 10.0.0.1 does not compute the ICRC: it is always 0x00000001, in 1,000 packets. FPGA",
+			first: "warning [icrc-not-computed] 10.0.0.1 does not compute the ICRC: it is always 0x00000001, in 1,000 packets. FPGA",
 		},
 		{
 			name: "ICRC switched off",
@@ -125,14 +152,14 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 				c.Truncated, c.Flags[0] = 900, 900
 				c.ICRC = pipeline.CRC{Good: 100, Unverifiable: 900, Reasons: [16]uint64{decode.ICRCReasonTruncated: 900}}
 			},
-			first: "! 900 packets cut short by the capture's snap length (90.0 %). Sizes come from the headers and are right all the same, but the " +
+			first: "info [truncated] 900 packets cut short by the capture's snap length (90.0 %). Sizes come from the headers and are right all the same, but the " +
 				"ICRC of 900 cut packets can't be checked.",
 			has: []string{"Truncated 900 (90.0 %), by the capture's snap length"},
 		},
 		{
 			name: "cut by the mirror", change: func(_ []capture.Input, c *pipeline.Result) { c.Truncated, c.Flags[0], c.Flags[1] = 900, 100, 800 },
-			first: "! 100 packets cut short by the capture's snap length",
-			has:   []string{"! 800 packets cut short before they were captured, by the mirror (80.0 %)", "900 (90.0 %), 800 of them before they were captured, by the mirror"},
+			first: "info [truncated] 100 packets cut short by the capture's snap length",
+			has:   []string{"info [truncated-by-mirror] 800 packets cut short before they were captured, by the mirror (80.0 %)", "900 (90.0 %), 800 of them before they were captured, by the mirror"},
 		},
 		{
 			name: "naks", change: func(_ []capture.Input, c *pipeline.Result) {
@@ -141,17 +168,17 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 			has: []string{
 				"5 ACK, 2 RNR NAK, 4 NAK (3 PSN sequence error, 1 remote access error); 1 without a meaning",
 			},
-			hasNot: []string{"!"},
+			hasNot: []string{"critical", "warning", "info"},
 		},
 		{
 			name: "lost by the capture", change: func(in []capture.Input, _ *pipeline.Result) { in[0].Drops = &drops },
-			first: "! The capture itself lost 7 packets", has: []string{"Capture drops 7 "},
+			first: "warning [capture-drops] The capture itself lost 7 packets", has: []string{"Capture drops 7 "},
 		},
 		{
 			name: "malformed", change: func(_ []capture.Input, c *pipeline.Result) {
 				c.Malformed, c.FirstMalformed = 1, record.FrameRef{Number: 5, Time: c.First}
 			},
-			has: []string{"! 1 packet malformed: headers contradict one another", "Look at the first with `rocelens packets --frames 5 -x a.pcap`: ", "First: frame 5 (byte 0)."},
+			has: []string{"warning [malformed] 1 packet malformed: headers contradict one another", "Look at the first with `rocelens packets --frames 5 -x a.pcap`: ", "First: frame 5 (byte 0)."},
 		},
 		{
 			name: "copies", change: func(_ []capture.Input, c *pipeline.Result) { c.Duplicates.Capture = 7 },
@@ -165,19 +192,19 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 			name: "late copies", change: func(_ []capture.Input, c *pipeline.Result) {
 				c.Duplicates.Later = []pipeline.LaterCopies{{To: 1, Sampled: 100, Again: 1}}
 			},
-			has: []string{"Duplicates not known: packets come again too late to be counted Truncated"}, hasNot: []string{"!"},
+			has: []string{"Duplicates not known: packets come again too late to be counted Truncated"}, hasNot: []string{"critical", "warning", "info"},
 		},
 		{
 			name: "retransmissions without IP IDs", change: func(_ []capture.Input, c *pipeline.Result) { c.Duplicates.Undecided = 7 },
-			has: []string{"Duplicates can't be told from retransmissions: without IP IDs they look the same Truncated"}, hasNot: []string{"!"},
+			has: []string{"Duplicates can't be told from retransmissions: without IP IDs they look the same Truncated"}, hasNot: []string{"critical", "warning", "info"},
 		},
 		{
 			name: "too many directions", change: func(_ []capture.Input, c *pipeline.Result) { c.Duplicates.Unplaced = 7 },
-			has: []string{"Duplicates not known: there are more pairs of addresses than are told apart Truncated"}, hasNot: []string{"!"},
+			has: []string{"Duplicates not known: there are more pairs of addresses than are told apart Truncated"}, hasNot: []string{"critical", "warning", "info"},
 		},
 		{
 			name: "TCP only", change: func(_ []capture.Input, c *pipeline.Result) { noRoCE(c, decode.KindTCP) },
-			first:  "! No RoCE here: none of 1,000 packets is RoCEv1, RoCEv2 or InfiniBand. There is instead: 1,000 TCP. If RoCE was expected:",
+			first:  "warning [no-roce] No RoCE here: none of 1,000 packets is RoCEv1, RoCEv2 or InfiniBand. There is instead: 1,000 TCP. If RoCE was expected:",
 			has:    []string{"RoCE 0 Other packets 1,000 TCP"},
 			hasNot: []string{"ICRC", "Opcode", "--roce-port"},
 		},
@@ -198,21 +225,21 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 				noRoCE(c, decode.KindUnknownLink)
 				c.UnknownLinks = pipeline.LinkCounts{Link: [8]capture.LinkType{9, 147}, Count: [8]uint64{400, 590}, N: 2, Other: 10}
 			},
-			has: []string{"! No RoCE found; 1,000 packets could not be decoded.", "! 1,000 packets of a link type that rocelens does not decode", "By link type: 9 (400), 147 (590), others (10)."},
+			has: []string{"warning [no-roce] No RoCE found; 1,000 packets could not be decoded.", "warning [unknown-link-type] 1,000 packets of a link type that rocelens does not decode", "By link type: 9 (400), 147 (590), others (10)."},
 		},
 		{
 			name: "nothing in it", change: func(in []capture.Input, c *pipeline.Result) {
 				*c = pipeline.Result{}
 				in[0].Frames = 0
 			},
-			first: "! No packets: the capture is empty. Check the interface and the filter that it was made with. Input a.pcap (pcap), read to its end Packets 0",
+			first: "warning [no-roce] No packets: the capture is empty. Check the interface and the filter that it was made with. Input a.pcap (pcap), read to its end Packets 0",
 		},
 		{
 			name: "not a capture", change: func(in []capture.Input, c *pipeline.Result) {
 				*c = pipeline.Result{}
 				in[0] = capture.Input{Path: "a.txt", Damage: &capture.DamagedError{Path: "a.txt", Reason: "not a capture"}}
 			},
-			first: "! a.txt: damaged at byte 0: not a capture. Nothing in it could be read.", has: []string{"Input a.txt (not a capture) Packets 0"},
+			first: "warning [input-damaged] a.txt: damaged at byte 0: not a capture. Nothing in it could be read.", has: []string{"Input a.txt (not a capture) Packets 0"},
 		},
 		{
 			name: "hidden, quoted and odd things", change: func(_ []capture.Input, c *pipeline.Result) {
@@ -230,7 +257,7 @@ func TestTextSaysWhatIsWrong(t *testing.T) {
 				c.Inner = pipeline.InnerTypes{N: 1}
 				c.Inner.Rows[0] = pipeline.InnerType{Layer: decode.LayerEthernet, Type: 0x1234, Count: 1}
 			},
-			has: []string{"! 1 packet in a tunnel", "! 2 ICMP errors about RoCEv2 packets, from 10.0.0.9: port unreachable (ICMP type 3, code 3). Nobody takes UDP 4791 there:", "First: frame 7", "! 3 CNPs whose 16 reserved bytes"},
+			has: []string{"warning [unknown-inner] 1 packet in a tunnel", "warning [icmp-error] 2 ICMP errors about RoCEv2 packets, from 10.0.0.9: port unreachable (ICMP type 3, code 3). Nobody takes UDP 4791 there:", "First: frame 7", "info [cnp-reserved] 3 CNPs whose 16 reserved bytes"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -195,9 +195,10 @@ func Markdown() string {
 <!-- Written by "go test ./pipeline/finding -update" from the table in pipeline/finding/codes.go. Change it there. -->
 
 A finding is a conclusion that you can act on. ` + "`rocelens analyze`" + ` puts findings at the top of the text report, the worst first,
-and into the array ` + "`findings`" + ` of the [JSON report](report.md#findings). With ` + "`--fail-on SEVERITY`" + ` it ends with the
-exit code 3 if there is one at that severity or above. With ` + "`--no-icrc`" + ` no ICRC is checked: corruption
-is not seen then, raises no finding, and ` + "`--fail-on`" + ` lets it pass.
+each with its severity and its code (` + "`critical  [lost-before-tap] 37 packets were lost`" + `), and into the array ` + "`findings`" + `
+of the [JSON report](report.md#findings). With ` + "`--fail-on SEVERITY`" + ` it ends with the exit code 3 if there is one at that
+severity or above. With ` + "`--no-icrc`" + ` no ICRC is checked: corruption is not seen then, raises no finding, and
+` + "`--fail-on`" + ` lets it pass.
 
 | severity | |
 |---|---|
