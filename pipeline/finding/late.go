@@ -59,7 +59,8 @@ func answerLate(f *Facts) []record.Finding {
 		h.add(st, n, times(n)+", ACKs up to "+duration(latency.Quantile(0.99)), record.Evidence{
 			{Key: "timeouts", Value: n}, {Key: "waited_ns", Value: w}, {Key: "packets", Value: a}, {Key: "ack_p50_ns", Value: latency.Quantile(0.5)},
 			{Key: "ack_p99_ns", Value: latency.Quantile(0.99)}, {Key: "ack_timeout_ns", Value: st.timer()}, {Key: "marked", Value: ce},
-		}, record.KindTry)
+		})
+		h.tried(record.TimeoutTry)
 	}
 	if len(h) == 0 {
 		return nil

@@ -224,7 +224,7 @@ func (l *links) crowds() {
 		within := func(ref record.FrameRef, has bool) bool {
 			return ok && has && ref.Time >= span.from && ref.Time <= span.to
 		}
-		tried := within(st.FirstTry, st.HasTry)
+		tried := within(st.FirstTry(record.AnyTry))
 		mark, has := st.First(record.KindCE)
 		marks, _ := st.marked()
 		late := st.late()

@@ -36,7 +36,7 @@ func lostBeforeTap(f *Facts) []record.Finding {
 			{Key: "lost", Value: n}, {Key: "share", Value: share(n, all)}, {Key: "read_responses", Value: st.req.ReadResponses.LostBeforeTap},
 		})
 		x := &h[len(h)-1]
-		x.first, x.has = st.FirstTry, st.HasTry
+		x.first, x.has = st.firstMissing()
 		sent, corrupt, responses = sent+all, corrupt+min(st.req.Lost.Corrupt, st.req.Lost.BeforeTap), responses+st.req.ReadResponses.LostBeforeTap
 		if n >= minHarmful {
 			worst = max(worst, share(n, all))
@@ -77,6 +77,21 @@ func lostBeforeTap(f *Facts) []record.Finding {
 	})
 }
 
+// firstMissing is the first try for what the requester sent and this tap missed:
+// its own for its requests, and the other side's for its READ responses.
+func (st *stream) firstMissing() (first record.FrameRef, has bool) {
+	if st.req.Lost.BeforeTap > 0 {
+		first, has = st.FirstTry(record.LostBeforeTry, record.BrokeOffTry)
+	}
+	if st.req.ReadResponses.LostBeforeTap > 0 {
+		other := streamOf(st.s, 1-st.index)
+		if at, ok := other.FirstTry(record.ResponseBeforeTry); ok && (!has || at.Before(first)) {
+			first, has = at, true
+		}
+	}
+	return first, has
+}
+
 // vantages is where the tap was, where that narrows the loss down.
 func vantages(h hits, before bool) string {
 	atSender, atReceiver := 0, 0
@@ -112,7 +127,8 @@ func lostAfterTap(f *Facts) []record.Finding {
 		if st.ReadsAfter > 0 { // what was lost may have been an answer
 			all += st.resp.ReadResponses.Packets
 		}
-		h.add(st, n, count(n)+", "+percent(n, all), record.Evidence{{Key: "lost", Value: n}, {Key: "share", Value: share(n, all)}}, record.KindTry)
+		h.add(st, n, count(n)+", "+percent(n, all), record.Evidence{{Key: "lost", Value: n}, {Key: "share", Value: share(n, all)}})
+		h.tried(record.LostAfterTry)
 		sent, reads, answers = sent+all, reads+min(n, st.ReadsAfter), answers+min(n, st.AnswersAfter)
 		if n >= minHarmful {
 			worst = max(worst, share(n, all))

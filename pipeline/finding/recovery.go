@@ -151,8 +151,7 @@ func goBackN(f *Facts) []record.Finding {
 		h.add(st, a.Packets, say, record.Evidence{
 			{Key: "packets", Value: a.Packets}, {Key: "tries", Value: n}, {Key: "lost", Value: st.req.Lost.BeforeTap + st.req.Lost.AfterTap},
 		})
-		x := &h[len(h)-1]
-		x.first, x.has = st.FirstTry, st.HasTry
+		h.tried(record.AnyTry)
 		again.Packets, again.Bytes = again.Packets+a.Packets, again.Bytes+a.Bytes
 		wasted.Packets += st.req.Wasted.Packets - min(st.req.Wasted.Packets, st.RNRWasted)
 		tries, timeouts, sent = tries+n, timeouts+st.req.Tries[record.CauseTimeout], sent+st.requests()
@@ -248,7 +247,8 @@ func selectiveRepeat(f *Facts) []record.Finding {
 	for st := range f.whole() {
 		if st.selective() && st.tries() > 0 {
 			n := st.again().Packets
-			h.add(st, n, plural(n, "packet"), record.Evidence{{Key: "packets", Value: n}, {Key: "tries", Value: st.tries()}}, record.KindTry)
+			h.add(st, n, plural(n, "packet"), record.Evidence{{Key: "packets", Value: n}, {Key: "tries", Value: st.tries()}})
+			h.tried(record.AnyTry)
 		}
 	}
 	if len(h) == 0 {
@@ -276,7 +276,8 @@ func ackTimeout(f *Facts) []record.Finding {
 		if w > 0 {
 			say += ", " + duration(w)
 		}
-		h.add(st, n, say, record.Evidence{{Key: "timeouts", Value: n}, {Key: "waited_ns", Value: w}}, record.KindTry)
+		h.add(st, n, say, record.Evidence{{Key: "timeouts", Value: n}, {Key: "waited_ns", Value: w}})
+		h.tried(record.TimeoutTry)
 		for p, k := range st.Timeouts {
 			at[p] += k
 		}
@@ -382,7 +383,8 @@ func answerLost(f *Facts) []record.Finding {
 			if t := st.s.AckTimeout[st.index]; t > 0 {
 				more = append(more, record.Fact{Key: "ack_timeout_ns", Value: t})
 			}
-			h.add(st, n, times(n), more, record.KindTry)
+			h.add(st, n, times(n), more)
+			h.tried(record.AnsweredTry)
 			partly += st.Partly
 		}
 	}

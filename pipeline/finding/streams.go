@@ -181,6 +181,13 @@ func (h *hits) add(st stream, n uint64, say string, more record.Evidence, kinds 
 	*h = append(*h, x)
 }
 
+// tried says that the newest of them began with the first try of a kind: of
+// several kinds, of the first one that its stream has.
+func (h hits) tried(kinds ...record.TryKind) {
+	x := &h[len(h)-1]
+	x.first, x.has = x.FirstTry(kinds...)
+}
+
 // sort puts the worst first. Equal ones stay in the order of the sessions.
 func (h hits) sort() {
 	slices.SortStableFunc(h, func(a, b hit) int { return cmp.Compare(b.n, a.n) })

@@ -8,11 +8,10 @@ import (
 // Marks are what conclusions need of the events of a stream, whether or not
 // there was room for the events: sums, and first frames.
 type Marks struct {
-	Firsts   []FirstOfKind
-	FirstTry FrameRef // RNR aside, where HasTry
-	HasTry   bool
-	Waited   int64             // ns, before tries by timeout
-	Timeouts [NumPlaces]uint64 // tries by timeout
+	Firsts     []FirstOfKind
+	FirstTries []FirstTry        // RNR aside
+	Waited     int64             // ns, before tries by timeout
+	Timeouts   [NumPlaces]uint64 // tries by timeout
 	// RNRTimers are the ns that RNR NAKs asked for, RNRResent is what was sent
 	// again after them, and RNRWasted the packets of those that the tap had
 	// seen.
@@ -32,6 +31,27 @@ type Marks struct {
 // FirstOfKind is the frame of the first event of a kind.
 type FirstOfKind struct {
 	Kind  EventKind
+	Frame FrameRef
+}
+
+// TryKind is what is told of tries apart from one another: a try is of several
+// kinds, and one after an RNR NAK of none.
+type TryKind uint8
+
+// The kinds.
+const (
+	AnyTry TryKind = iota
+	TimeoutTry
+	LostBeforeTry     // it repaired what was missing at the tap
+	BrokeOffTry       // requests were missing at the tap, or not sent yet
+	ResponseBeforeTry // READ or atomic responses were missing at the tap
+	LostAfterTry      // something was lost behind the tap
+	AnsweredTry       // what was sent again had arrived, and no answer of a READ was lost
+)
+
+// FirstTry is the frame of the first try of a kind.
+type FirstTry struct {
+	Kind  TryKind
 	Frame FrameRef
 }
 
@@ -112,6 +132,29 @@ func (m *Marks) First(kind EventKind) (FrameRef, bool) {
 	return FrameRef{}, false
 }
 
+// FirstTry is the frame of the first try of a kind, if there was one. Of several
+// kinds it is the first one that there was.
+func (m *Marks) FirstTry(kinds ...TryKind) (FrameRef, bool) {
+	for _, k := range kinds {
+		for i := range m.FirstTries {
+			if m.FirstTries[i].Kind == k {
+				return m.FirstTries[i].Frame, true
+			}
+		}
+	}
+	return FrameRef{}, false
+}
+
+// Tried takes into account that a try is of a kind.
+func (m *Marks) Tried(kind TryKind, frame FrameRef) {
+	switch at := slices.IndexFunc(m.FirstTries, func(f FirstTry) bool { return f.Kind == kind }); {
+	case at < 0:
+		m.FirstTries = append(m.FirstTries, FirstTry{kind, frame})
+	case frame.Before(m.FirstTries[at].Frame):
+		m.FirstTries[at].Frame = frame
+	}
+}
+
 // Add takes the next event of the stream into account, as it turned out to be.
 func (m *Marks) Add(e *Event) {
 	kind := e.Detail.Kind()
@@ -160,16 +203,30 @@ func (m *Marks) try(e *Event, d *Try) {
 		m.RNRWasted += d.Wasted.Packets
 		return
 	}
-	if !m.HasTry || e.Frame.Before(m.FirstTry) {
-		m.FirstTry, m.HasTry = e.Frame, true
+	m.Tried(AnyTry, e.Frame)
+	owing := strings.Contains(d.Opcode, "READ_REQUEST") || strings.Contains(d.Opcode, "CMP_SWAP") || strings.Contains(d.Opcode, "FETCH_ADD")
+	switch {
+	case d.LostBefore > 0:
+		m.Tried(LostBeforeTry, e.Frame)
+	case d.Place == BeforeTap && owing:
+		m.Tried(ResponseBeforeTry, e.Frame)
+	case d.Place == BeforeTap:
+		m.Tried(BrokeOffTry, e.Frame)
 	}
-	if strings.Contains(d.Opcode, "READ_REQUEST") || strings.Contains(d.Opcode, "CMP_SWAP") || strings.Contains(d.Opcode, "FETCH_ADD") {
+	switch {
+	case d.LostAfter > 0:
+		m.Tried(LostAfterTry, e.Frame)
+	case d.Place == Answer:
+		m.Tried(AnsweredTry, e.Frame)
+	}
+	if owing {
 		m.ReadsAfter += d.LostAfter
 		if d.Place == Answer {
 			m.AnswersAfter += d.LostAfter
 		}
 	}
 	if d.Cause == CauseTimeout {
+		m.Tried(TimeoutTry, e.Frame)
 		m.Waited += d.Silence * int64(max(e.Count, 1))
 		m.Timeouts[d.Place] += max(e.Count, 1)
 	}

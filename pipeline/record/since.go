@@ -54,7 +54,7 @@ func (c *Congestion) histograms() []*sketch.Histogram {
 // Clone is a copy that shares no memory with the marks.
 func (m *Marks) Clone() *Marks {
 	c := *m
-	c.Firsts, c.Broken = slices.Clone(m.Firsts), slices.Clone(m.Broken)
+	c.Firsts, c.FirstTries, c.Broken = slices.Clone(m.Firsts), slices.Clone(m.FirstTries), slices.Clone(m.Broken)
 	return &c
 }
 
@@ -133,9 +133,7 @@ func (c *Congestion) sums() []*uint64 {
 
 func (m *Marks) since(b *Marks) {
 	m.Firsts = slices.DeleteFunc(m.Firsts, func(f FirstOfKind) bool { return slices.Contains(b.Firsts, f) })
-	if m.HasTry && b.HasTry && m.FirstTry == b.FirstTry {
-		m.FirstTry, m.HasTry = FrameRef{}, false
-	}
+	m.FirstTries = slices.DeleteFunc(m.FirstTries, func(f FirstTry) bool { return slices.Contains(b.FirstTries, f) })
 	m.Waited, m.RNRTimers = max(m.Waited-b.Waited, 0), max(m.RNRTimers-b.RNRTimers, 0)
 	before := b.sums()
 	for i, n := range m.sums() {

@@ -11,7 +11,7 @@ import (
 
 // states are the fields of a direction that are no sums: Since leaves them as
 // they are.
-var states = " First Last PeakPackets PeakBytes SourcePort DSCP CNPDSCP Priorities PKeys Spent MigReq Marks.FirstTry Marks.Firsts Marks.HasTry Marks.Run Marks.Outage Marks.Retrying " +
+var states = " First Last PeakPackets PeakBytes SourcePort DSCP CNPDSCP Priorities PKeys Spent MigReq Marks.FirstTries Marks.Firsts Marks.Run Marks.Outage Marks.Retrying " +
 	"Congestion.Marks Congestion.Pacing Congestion.Reaction Congestion.Depth "
 
 // fill sets all numbers of v to n, and each histogram to n values.

@@ -69,6 +69,7 @@ type echo struct {
 type unheard struct {
 	try     *record.Try
 	episode *record.Episode
+	frame   record.FrameRef
 }
 
 // maxUnheard bounds them.

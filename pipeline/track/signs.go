@@ -184,7 +184,8 @@ func (f *flow) marksNow() *record.Marks {
 }
 
 // isTimeout says that a try turned out to be one by timeout.
-func (m *marks) isTimeout(try *record.Try) {
+func (m *marks) isTimeout(try *record.Try, frame record.FrameRef) {
+	m.Tried(record.TimeoutTry, frame)
 	m.Waited += try.Silence
 	m.Timeouts[try.Place]++
 }

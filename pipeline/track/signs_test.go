@@ -57,6 +57,8 @@ func sameMarks(t *testing.T, name string, r *pipeline.Result) {
 				got := *d.Marks
 				byKind(w.Firsts)
 				byKind(got.Firsts)
+				byTryKind(w.FirstTries)
+				byTryKind(got.FirstTries)
 				if !reflect.DeepEqual(&got, w) {
 					t.Errorf("%s: %s has marks\n%+v, want\n%+v", name, s.ID, got, *w)
 				}
@@ -67,6 +69,10 @@ func sameMarks(t *testing.T, name string, r *pipeline.Result) {
 
 func byKind(l []record.FirstOfKind) {
 	slices.SortFunc(l, func(a, b record.FirstOfKind) int { return cmp.Compare(a.Kind, b.Kind) })
+}
+
+func byTryKind(l []record.FirstTry) {
+	slices.SortFunc(l, func(a, b record.FirstTry) int { return cmp.Compare(a.Kind, b.Kind) })
 }
 
 // sign says whether an event is one: a failure, a rule that was broken, 10 ms of

@@ -104,7 +104,7 @@ func (t *Tracker) stepBack(f *flow, p *Packet, op *operation) {
 	r.try, r.tryMax, r.lead = try, s.max, tryLead{frame: p.Ref(), open: true, whole: why.whole}
 	t.cfg.Notes.stepBack(s, p)
 	if try.Cause == record.CauseUnknown && !s.heard && len(r.unheard) < maxUnheard {
-		r.unheard = append(r.unheard, unheard{try, r.episode})
+		r.unheard = append(r.unheard, unheard{try, r.episode, p.Ref()})
 	}
 	r.echo = echo{}
 	if op.class == classRequest && try.Cause == record.CauseTimeout && (try.Place == record.AfterTap || try.Place == record.PlaceUnknown) {
@@ -311,7 +311,7 @@ func (t *Tracker) nowHeard(f *flow) {
 			t.movePlace(f, &echo{try: u.try, episode: u.episode}, record.AfterTap)
 		}
 		if m := b.marks; u.try != r.try && m != nil && u.try != m.ended {
-			m.isTimeout(u.try) // it was marked without a cause
+			m.isTimeout(u.try, u.frame) // it was marked without a cause
 		}
 	}
 	r.unheard = nil

@@ -26,7 +26,7 @@ func lossy(n int, packets, lost uint64, at int64) *record.SessionUpdate {
 	d := &s.AToB
 	d.Packets, d.First, d.Last = packets, 1, at
 	d.Lost.BeforeTap = lost
-	d.Marks = &record.Marks{Firsts: []record.FirstOfKind{{Kind: record.KindTry, Frame: record.FrameRef{Time: at}}}, HasTry: true}
+	d.Marks = &record.Marks{Firsts: []record.FirstOfKind{{Kind: record.KindTry, Frame: record.FrameRef{Time: at}}}}
 	s.BToA.Packets, s.BToA.First, s.BToA.Last = packets, 1, at
 	return &record.SessionUpdate{Session: s}
 }
