@@ -229,11 +229,7 @@ func rnrExhausted(f *Facts) []record.Finding {
 	if len(h) == 0 {
 		return nil
 	}
-	title := host(h[0].from()) + " gave up on " + endpoint(h[0].to()) + ", which was never ready (RNR retries exhausted)"
-	if len(h) > 1 {
-		title = plural(uint64(len(h)), "requester") + " gave up because the responder was never ready (RNR retries exhausted)"
-	}
-	return h.finding(record.Critical, "rnr-exhausted", title,
+	return h.finding(record.Critical, "rnr-exhausted", h.who()+" gave up on "+h.whom()+": never ready (RNR retries exhausted)",
 		"The application gets work completion status 13, IBV_WC_RNR_RETRY_EXC_ERR, and the QP is dead."+h.each()+
 			" The network did its work: the responder's application posted no receive buffer in time. See what kept it, post more receives, or allow more RNR retries (7 is for ever).",
 		record.Evidence{{Key: "requesters", Value: uint64(len(h))}})

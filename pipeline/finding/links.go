@@ -154,7 +154,7 @@ func (l *links) failures() {
 			after++
 		}
 	}
-	l.add("icmp-error", "retry-exhausted", by, n, "responder refused packets", "responders refused packets")
+	l.add("icmp-error", "retry-exhausted", by, n, "requester that gave up", "requesters that gave up")
 	if before > 0 {
 		l.about("lost-before-tap", "retry-exhausted", count(before)+" of "+plural(n, "stream")+" that gave up")
 	}
@@ -176,7 +176,7 @@ func (l *links) marks() {
 	}
 	l.add("congested", "answer-late", marked, streams, "stream", "streams")
 	l.about("congested", "ecn-no-reaction", "the same marks")
-	l.about("congested", "cnp-ignored", "what became of the CNPs")
+	l.about("congested", "cnp-ignored", "the marks and their CNPs")
 	var queued, streamsMarked uint64
 	for st := range l.f.streams() {
 		x := st.req.Congestion

@@ -53,7 +53,7 @@ func TestLinksOfCaptures(t *testing.T) {
 		"loss_after_send_1pct":   {"ack-timeout > go-back-n: 4 of 31 tries", "lost-after-tap > ack-timeout: 3 of 4 timeouts", "lost-after-tap > go-back-n: 30 of 31 tries"},
 		"corrupt_write":          {"icrc-bad > lost-before-tap: 22 of 22 packets", "lost-before-tap > go-back-n: 16 of 16 tries"},
 		// Packets dropped by the responder's host, which says so.
-		"icmp_unreachable_reject": {"icmp-error > retry-exhausted: 1 of 1 responder refused packets"},
+		"icmp_unreachable_reject": {"icmp-error > retry-exhausted: 1 of 1 requester that gave up"},
 		"ecn_netem_ce_5pct":       {"congested ~ ecn-no-reaction: the same marks"},
 		// Queueing without a drop, from two hosts to one.
 		"incast_ecn_segment":    {"incast > answer-late: 4 of 4 streams", "incast ~ microbursts: the same receivers"},

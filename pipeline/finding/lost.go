@@ -47,10 +47,17 @@ func lostBeforeTap(f *Facts) []record.Finding {
 	}
 	h.sort()
 	n := h.sum()
-	title := plural(n, "packet") + isAre(n, " was", " were") + " lost between " + host(h[0].from()) + " and this tap (" + percent(n, sent) + ")"
+	from := host(h[0].from())
 	if senders := h.senders(); senders > 1 {
-		title = plural(n, "packet") + isAre(n, " was", " were") + " lost between " + plural(senders, "sender") + " and this tap (" + percent(n, sent) + ")"
+		from = plural(senders, "sender")
 	}
+	title := plural(n, "packet") + isAre(n, " was", " were")
+	if corrupt == n {
+		title += " damaged between " + from + " and this tap"
+	} else {
+		title += " lost between " + from + " and this tap"
+	}
+	title += " (" + percent(n, sent) + ")"
 	if len(h) == 1 {
 		title += ", on the way to " + endpoint(h[0].to())
 	} else {
@@ -58,20 +65,25 @@ func lostBeforeTap(f *Facts) []record.Finding {
 	}
 	detail := isAre(n, "It was missing here, and was sent again.", "They were missing here, and were sent again.")
 	switch {
+	case corrupt == n:
+		detail = isAre(n, "It", "They") + " came with a wrong ICRC, which receivers drop, and" + isAre(n, " was", " were") + " sent again: see icrc-bad."
+	case corrupt > 0:
+		detail = count(n-corrupt) + " of them" + isAre(n-corrupt, " was", " were") + " missing here, " + count(corrupt) + " came with a wrong ICRC, which receivers drop: see icrc-bad. All were sent again."
+	}
+	switch {
 	case responses == n:
 		detail += isAre(n, " It is a READ response.", " All of them are READ responses.")
 	case responses > 0:
 		detail += " " + count(responses) + " of them " + isAre(responses, "is a READ response", "are READ responses") + "."
 	}
-	switch {
-	case corrupt == n:
-		detail += isAre(n, " It", " They") + " did come, but with a wrong ICRC, which receivers drop: see icrc-bad."
-	case corrupt > 0:
-		detail += " " + count(corrupt) + " of them did come, but with a wrong ICRC, which receivers drop: see icrc-bad."
+	if corrupt < n {
+		detail += f.doubt()
 	}
-	detail += f.doubt() + vantages(h, true) + h.worst() +
-		" Check on each hop from the sender to this tap: egress drops of switches in the traffic class of RoCE (is it lossless for the DSCP or priority of these packets?), and " +
-		"FCS and FEC errors of links."
+	detail += vantages(h, true) + h.worst() + " Check on each hop from the sender to this tap: "
+	if corrupt < n {
+		detail += "egress drops of switches in the traffic class of RoCE (is it lossless for the DSCP or priority of these packets?), and "
+	}
+	detail += "FCS and FEC errors of links."
 	return h.finding(lossSeverity(worst), "lost-before-tap", title, detail, record.Evidence{
 		{Key: "lost", Value: n}, {Key: "share", Value: share(n, sent)}, {Key: "read_responses", Value: responses}, {Key: "corrupt", Value: corrupt},
 	})

@@ -39,6 +39,20 @@ func (h hits) waits() (ns, spans int64, most float64) {
 	return ns, spans, most
 }
 
+// waitCost is how bad it is that they waited for their ACK timers, for how long
+// they did, and what to say of that behind a title.
+func (h hits) waitCost() (severity record.Severity, ns int64, say string) {
+	ns, span, most := h.waits()
+	severity = record.Warning
+	if most >= harmfulWait {
+		severity = record.Critical
+	}
+	if ns > 0 {
+		say = ": " + duration(ns) + inAll(ns, span)
+	}
+	return severity, ns, say
+}
+
 // again is what a requester sent again, RNR NAKs aside.
 func (st *stream) again() record.Amount {
 	a := record.Amount{Packets: st.req.Retransmitted.Packets, Bytes: st.req.Retransmitted.Bytes}
@@ -287,18 +301,12 @@ func ackTimeout(f *Facts) []record.Finding {
 	}
 	h.sort()
 	n := h.sum()
-	waited, span, mostWait := h.waits()
-	severity := record.Warning
-	if mostWait >= harmfulWait {
-		severity = record.Critical
-	}
+	severity, waited, cost := h.waitCost()
 	title := host(h[0].from()) + " waited for " + endpoint(h[0].to()) + " until its ACK timer ran out, " + times(n)
 	if len(h) > 1 {
 		title = "Requesters waited until their ACK timers ran out, " + times(n) + " in " + h.between()
 	}
-	if waited > 0 {
-		title += ": " + duration(waited) + inAll(waited, span)
-	}
+	title += cost
 	detail := "Nothing made the requester go back before: the last packet of a burst, a READ's only response or the answer was lost, the answer came too late, or a NAK got lost or was not acted on."
 	if sum(at[:]) == n && at[record.Answer] < n { // else answer-lost says it
 		detail += atPlaces(&at, h.lostBefore() > 0, "everything had passed this tap, so that it was lost behind it, or the answer before it")
@@ -393,7 +401,7 @@ func answerLost(f *Facts) []record.Finding {
 	}
 	h.sort()
 	n := h.sum()
-	title := host(h[0].from()) + " sent again " + times(n) + " what " + endpoint(h[0].to()) + " had received: the answer was lost, or came too late"
+	title := host(h[0].from()) + " sent again what " + endpoint(h[0].to()) + " had received, " + times(n) + ": the answer was lost, or came too late"
 	if len(h) > 1 {
 		title = "Requests were sent again " + times(n) + " although they had been received, in " + h.between() + ": the answers were lost, or came too late"
 	}

@@ -100,7 +100,7 @@ func TestSessionRules(t *testing.T) {
 			r.s[0].AckTimeout[0] = 67_108_864
 			d.AckLatency.Add(1_000_000)
 		}, "warning go-back-n, warning ack-timeout, warning answer-lost", []string{
-			"10.0.0.1 sent again 3 times what 10.0.0.2/0x12 had received", "and its timeout is 67.1 ms", "ACKs take 1.0 ms in the median",
+			"10.0.0.1 sent again what 10.0.0.2/0x12 had received, 3 times", "and its timeout is 67.1 ms", "ACKs take 1.0 ms in the median",
 		}},
 		{"READ responses, of B", func(r *all) {
 			r.s[0].BToA.ReadResponses = record.ReadResponses{Packets: 1000, Retransmitted: 4, LostBeforeTap: 2}
@@ -111,13 +111,26 @@ func TestSessionRules(t *testing.T) {
 		}, "warning lost-before-tap, warning go-back-n", []string{
 			"2 packets were lost between 10.0.0.2 and this tap", "All of them are READ responses.", "it went back twice, for a missing READ response",
 		}},
+		{"all corrupt", func(r *all) {
+			r.s[0].AToB.Lost = record.Lost{BeforeTap: 2, Corrupt: 2}
+		}, "warning lost-before-tap", []string{
+			"2 packets were damaged between 10.0.0.1 and this tap (<0.1 %), on the way to 10.0.0.2/0x12. They came with a wrong ICRC, which receivers drop, and were sent again: " +
+				"see icrc-bad. Check on each hop from the sender to this tap: FCS and FEC errors of links.",
+		}},
+		{"never ready, of one host", func(r *all) {
+			r.s = append(r.s, session("t", end(1, 0x13), end(3, 0x14)))
+			r.events = []record.Event{
+				event(70, "s", record.RetryExhausted{Unanswered: record.Range{First: 5, Last: 5}, Tries: 3, RNR: true}),
+				event(77, "t", record.RetryExhausted{Unanswered: record.Range{First: 6, Last: 6}, Tries: 3, RNR: true}),
+			}
+		}, "critical rnr-exhausted", []string{"2 QPs of 10.0.0.1 gave up on 2 hosts: never ready (RNR retries exhausted)"}},
 		{"two senders, one corrupt", func(r *all) {
 			r.s[0].AToB.Lost = record.Lost{BeforeTap: 1, Corrupt: 1}
 			r.s[0].BToA.Lost.BeforeTap = 2
 			r.s[0].BToA.Packets = 10_000
 		}, "warning lost-before-tap", []string{
 			"3 packets were lost between 2 senders and this tap (<0.1 %), in both directions of 10.0.0.2/0x12 to 10.0.0.1/0x11",
-			"1 of them did come, but with a wrong ICRC", "Most of all: 10.0.0.2/0x12 to 10.0.0.1/0x11 (2, <0.1 %), 10.0.0.1/0x11 to 10.0.0.2/0x12 (1, <0.1 %).",
+			"2 of them were missing here, 1 came with a wrong ICRC, which receivers drop: see icrc-bad. All were sent again.", "Most of all: 10.0.0.2/0x12 to 10.0.0.1/0x11 (2, <0.1 %), 10.0.0.1/0x11 to 10.0.0.2/0x12 (1, <0.1 %).",
 		}},
 		{"RNR", func(r *all) {
 			d := &r.s[0].AToB
@@ -156,7 +169,7 @@ func TestSessionRules(t *testing.T) {
 				event(79, "nobody", record.RetryExhausted{}),
 			}
 		}, "critical retry-exhausted, critical rnr-exhausted", []string{
-			"2 QPs of 10.0.0.1 gave up on 10.0.0.2: retries", "PSN 6 unanswered, sent again once.", "10.0.0.1 gave up on 10.0.0.2/0x14, which was never ready",
+			"2 QPs of 10.0.0.1 gave up on 10.0.0.2: retries", "PSN 6 unanswered, sent again once.", "10.0.0.1 gave up on 10.0.0.2/0x14: never ready",
 		}},
 		{"gave up, and the host lives", func(r *all) {
 			r.s = append(r.s, session("t", end(3, 0x13), end(2, 0x14)))
