@@ -89,6 +89,14 @@ func congested(f *Facts) []record.Finding {
 		record.Evidence{{Key: "marked", Value: n}, {Key: "share", Value: share(n, data)}, {Key: "receivers", Value: list}, {Key: "receivers_marked", Value: uint64(len(all))}})
 }
 
+// othersDo says of other senders that they do what these don't, if so.
+func othersDo(so bool, what string) string {
+	if !so {
+		return ""
+	}
+	return " Other senders in this capture do " + what + "."
+}
+
 // ecnNoReaction says where marks come by, and nobody is told.
 func ecnNoReaction(f *Facts) []record.Finding {
 	var h hits
@@ -105,13 +113,9 @@ func ecnNoReaction(f *Facts) []record.Finding {
 	}
 	h.sort()
 	n := h.sum()
-	others := ""
-	if told {
-		others = " Other senders in this capture do get CNPs."
-	}
 	return h.finding(record.Info, "ecn-no-reaction",
 		plural(n, "data packet")+isAre(n, " is", " are")+" marked CE ("+h.between()+"), and no CNP tells the sender to slow down",
-		"What the receivers send back is in this capture, and no CNP is among it."+others+" That alone is no fault: DCQCN can be switched off, Soft-RoCE sends no CNP and heeds none, other "+
+		"What the receivers send back is in this capture, and no CNP is among it."+othersDo(told, "get CNPs")+" That alone is no fault: DCQCN can be switched off, Soft-RoCE sends no CNP and heeds none, other "+
 			"ways to control congestion need none, and CNPs may take another way than past this tap."+h.worst()+
 			" Where DCQCN should be on: compare the receiver's np_ecn_marked_roce_packets with its np_cnp_sent, and see whether it is enabled for that priority.",
 		record.Evidence{{Key: "marked", Value: n}, {Key: "others_told", Value: told}})
@@ -136,13 +140,9 @@ func cnpIgnored(f *Facts) []record.Finding {
 	}
 	h.sort()
 	n := h.sum()
-	others := ""
-	if heed {
-		others = " Other senders in this capture do become slower."
-	}
 	return h.finding(record.Info, "cnp-ignored",
 		plural(n, "CNP")+isAre(n, " tells ", " tell ")+isAre(uint64(len(h)), "a sender", "senders")+" to slow down ("+h.between()+"), and "+isAre(uint64(len(h)), "its rate", "their rates")+" did not fall",
-		"The windows of 32 data packets after them are as fast as those before."+others+" That alone is no fault: DCQCN can be switched off at the sender, Soft-RoCE heeds no CNP, and a sender that something else holds back "+
+		"The windows of 32 data packets after them are as fast as those before."+othersDo(heed, "become slower")+" That alone is no fault: DCQCN can be switched off at the sender, Soft-RoCE heeds no CNP, and a sender that something else holds back "+
 			"need not become slower."+h.worst()+" Where DCQCN should be on: compare the sender's rp_cnp_handled with its rp_cnp_ignored, and see whether it is enabled for that priority.",
 		record.Evidence{{Key: "cnps", Value: n}, {Key: "others_heed", Value: heed}})
 }

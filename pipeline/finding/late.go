@@ -67,15 +67,8 @@ func answerLate(f *Facts) []record.Finding {
 	}
 	h.sort()
 	n := h.sum()
-	waited, span, mostWait := h.waits()
-	severity := record.Warning
-	if mostWait >= harmfulWait {
-		severity = record.Critical
-	}
-	title := "ACK timers ran out " + times(n) + " and no packet is seen to be lost: answers came late (" + h.between() + ")"
-	if waited > 0 {
-		title += ": " + duration(waited) + inAll(waited, span)
-	}
+	severity, waited, cost := h.waitCost()
+	title := "ACK timers ran out " + times(n) + " and no packet is seen to be lost: answers came late (" + h.between() + ")" + cost
 	x := &h[0]
 	detail := "Of " + x.name() + ", ACKs take " + duration(x.req.AckLatency.Quantile(0.5)) + " in the median and " + duration(x.req.AckLatency.Quantile(0.99)) +
 		" at the 99th percentile, and the timer is " + duration(x.timer()) + ". No NAK came, nothing is missing, and in " + part(answered, n) + " requests are known to have arrived. " +
