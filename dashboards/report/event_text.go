@@ -104,7 +104,7 @@ func eventText(s *record.Session, e *record.Event) string {
 	case record.Corrupt:
 		text = "wrong ICRC, " + psn(d.PSN) + " as the packet says"
 	case record.Undecided:
-		text = psn(d.PSN) + " undecided: " + d.Why
+		text = psn(d.PSN) + ": whether it was sent again can't be told: " + d.Why
 	case *record.CE:
 		return marksText(from, e, d)
 	case *record.CNP:

@@ -200,7 +200,7 @@ func TestStoryRuns(t *testing.T) {
 			"10.10.0.1 asked 10.10.0.2 for a connection, granted after 1.0 µs", "for a connection 3 times, without an answer", "refused: reason 28, consumer reject", "disconnect (DREQ), not answered",
 			"a new life of these QPNs begins: the PSNs jumped", "closed: its QPN began another life", "10.10.0.1 gave up: the responder was never ready", "10.10.0.2 refused PSN 1 for good: remote access error, drawn by RC SEND ONLY in frame 5",
 			"which repeats the RNR NAK", "had sent nothing for 5 ns, with 2 packets not acknowledged", "PSN 1 to 2 not captured", "PSN 3 came late, by 9 ns, overtaken by 2 packets", "PSN 4 came late, overtaken by 1 packet", "PSN 4 was captured twice",
-			"wrong ICRC, PSN 5", "late or lost can't be told: no IP IDs", "rule broken at PSN 7: order (a instead of b)",
+			"wrong ICRC, PSN 5", "sent again can't be told: no IP IDs", "rule broken at PSN 7: order (a instead of b)",
 		}, nil},
 	} {
 		got := told(t, func(c *Chapter) {
