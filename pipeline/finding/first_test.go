@@ -6,6 +6,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture/capturetest"
 	"github.com/rocelens/rocelens/pipeline"
+	"github.com/rocelens/rocelens/pipeline/finding"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/scenario/scenariotest"
 )
@@ -43,6 +44,7 @@ func TestFirst(t *testing.T) {
 		cfg.Track.MaxEvents = 1_000_000
 		cfg.ICRC = false // which takes most of the time
 		f, all := analyze(t, cfg, path)
+		finding.OneCode(t, f)
 		for _, x := range all {
 			by, ok := shows[x.Code]
 			if !ok {
