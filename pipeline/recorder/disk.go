@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -98,25 +99,23 @@ func (d *disk) files() ([]file, error) {
 }
 
 // used is how many bytes the recordings take.
-func (d *disk) used() (n int64) {
+func (d *disk) used() (n int64, err error) {
 	list, err := d.files()
-	if err != nil {
-		return 0
-	}
 	for _, f := range list {
 		n += f.size
 	}
-	return n
+	return n, err
 }
 
-// recording is a file that is being written. Where the budget is used up the oldest
-// others go, and where there are none it is an error.
+// recording is a pcapng file that is being written. Where the budget is used up the
+// oldest others go, and where there are none it ends with the last block that fits,
+// which is an error.
 type recording struct {
 	*disk
 	file    *os.File
 	others  []file
 	total   int64 // of all
-	written int64 // of this one
+	frames  uint64
 	deleted uint64
 }
 
@@ -148,11 +147,9 @@ func (d *disk) create(at int64, code string) (*recording, error) {
 	return r, nil
 }
 
+// Write writes whole blocks, as capture.Writer hands them on.
 func (r *recording) Write(b []byte) (int, error) {
-	for r.total+int64(len(b)) > r.max {
-		if len(r.others) == 0 {
-			return 0, errBudget
-		}
+	for r.total+int64(len(b)) > r.max && len(r.others) > 0 {
 		oldest := r.others[0]
 		if err := os.Remove(filepath.Join(r.dir, oldest.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return 0, err
@@ -161,10 +158,34 @@ func (r *recording) Write(b []byte) (int, error) {
 		r.total -= oldest.size
 		r.deleted++
 	}
-	n, err := r.file.Write(b)
+	fit, frames := fitting(b, r.max-r.total)
+	n, err := r.file.Write(b[:fit])
 	r.total += int64(n)
-	r.written += int64(n)
+	if err == nil {
+		r.frames += frames
+		if fit < len(b) {
+			err = errBudget
+		}
+	}
 	return n, err
+}
+
+// fitting is how many bytes the first blocks of b take, as far as there is room for
+// whole ones, and how many frames are in them. Each block begins with its type and its length
+// (draft-ietf-opsawg-pcapng, section 3.1), little endian as capture.Writer has it.
+func fitting(b []byte, room int64) (n int, frames uint64) {
+	const enhancedPacket = 6
+	for len(b)-n >= 8 {
+		length := int(binary.LittleEndian.Uint32(b[n+4:]))
+		if int64(n+length) > room {
+			break
+		}
+		if binary.LittleEndian.Uint32(b[n:]) == enhancedPacket {
+			frames++
+		}
+		n += length
+	}
+	return n, frames
 }
 
 // keep ends the file and gives it its name, and drop takes it away.

@@ -97,7 +97,7 @@ type Counts struct {
 	Written, Failed, Skipped uint64 // recordings: there are files of, could not be written, came too fast
 	Deleted                  uint64 // files, to make room
 	Cut                      uint64 // recordings that lack something: room on disk, or frames of their time
-	Disk, DiskMax            int64  // bytes in files, and how many there may be
+	Disk, DiskMax            int64  // bytes in files, -1 where the directory can't be read, and how many there may be
 	Memory                   int64  // bytes of frames
 	Span                     int64  // ns that they go back
 }
@@ -116,6 +116,7 @@ type Recorder struct {
 
 	mu     sync.Mutex
 	closed bool
+	unread bool // the directory, and that was logged
 	counts Counts
 }
 
@@ -185,8 +186,25 @@ func (r *Recorder) Counts() Counts {
 	c := r.counts
 	r.mu.Unlock()
 	c.Memory, c.Span = r.ring.size()
-	c.Disk, c.DiskMax = r.disk.used(), r.cfg.Disk
+	c.Disk, c.DiskMax = r.used(), r.cfg.Disk
 	return c
+}
+
+// used is how many bytes the recordings take, -1 where that can't be told, which is
+// logged once.
+func (r *Recorder) used() int64 {
+	n, err := r.disk.used()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		r.unread = false
+		return n
+	}
+	if !r.unread {
+		r.unread = true
+		r.cfg.Log.Error("the directory of recordings can't be read", "directory", r.cfg.Dir, "error", err)
+	}
+	return -1
 }
 
 // work writes what there is to write, one after the other.
@@ -250,18 +268,18 @@ func (r *Recorder) write(e *Evidence) (path string, cut bool, deleted uint64, er
 		frames++
 		return w.WriteFrame(f, notes[frameKey{f.Input, f.Number}]...)
 	})
+	if err == nil && frames > 0 {
+		err = w.Close()
+	}
 	full := errors.Is(err, errBudget)
 	switch {
-	case full && out.written > 0: // what was written is evidence too
+	case full && out.frames > 0: // what was written is evidence too
 		r.cfg.Log.Warn("a recording is cut: it is as large as all of them may be", "code", e.Code, "bytes", r.cfg.Disk)
 		return "", true, 0, nil
 	case err != nil:
 		return "", false, 0, err
 	case frames == 0:
 		return "", false, 0, errNoFrame
-	}
-	if err := w.Close(); err != nil {
-		return "", false, 0, err
 	}
 	return "", since > e.From, 0, nil
 }

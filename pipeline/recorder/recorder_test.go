@@ -1,10 +1,12 @@
 package recorder_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -335,5 +337,80 @@ func TestBusy(t *testing.T) {
 	c := x.Counts()
 	if kinds["<nil>"] != int(c.Written) || kinds[recorder.ErrBusy.Error()] != int(c.Skipped) || c.Written < 16 || c.Written > 17 || c.Written+c.Skipped != n+1 {
 		t.Errorf("%v, %+v", kinds, c)
+	}
+}
+
+// TestCutAtTheEnd: a recording that is larger than all of the room is kept as far as
+// it fits, whichever of its writes is the first that does not: one in the middle, the last, or
+// the only one. It ends with a whole block.
+func TestCutAtTheEnd(t *testing.T) {
+	whole := func(disk int64) (path string, c recorder.Counts, err error) {
+		t.Helper()
+		dir := t.TempDir()
+		older := filepath.Join(dir, "rocelens-20200101T000000.000000000Z-x.pcapng")
+		if err := os.WriteFile(older, make([]byte, 1000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		x := taped(t, "random_loss", func(c *recorder.Config) { c.Disk, c.Dir = disk, dir })
+		var all []record.Session
+		for s := range x.res.Sessions.All() {
+			all = append(all, *s)
+		}
+		path, err = x.record(&recorder.Evidence{Code: "go-back-n", Sessions: all})
+		return path, x.Counts(), err
+	}
+	path, _, err := whole(recorder.DefaultDisk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, _ := read(t, path)
+	for _, disk := range []int64{info.Size() - 1, info.Size() - 1000, 500_000, 60_000, 1000} {
+		path, c, err := whole(disk)
+		if err != nil {
+			t.Errorf("with room for %d bytes: %v, %+v", disk, err, c)
+			continue
+		}
+		frames, _ := read(t, path)
+		if len(frames) == 0 || len(frames) > len(full) || disk < info.Size()-500 && len(frames) == len(full) || c.Cut != 1 || c.Written != 1 || c.Disk > disk || c.Disk < disk-500 {
+			t.Errorf("with room for %d bytes: %d of %d frames, %+v", disk, len(frames), len(full), c)
+		}
+	}
+	// No frame fits.
+	if path, c, err := whole(300); err == nil || c.Failed != 1 || c.Disk != 0 {
+		t.Errorf("%s, %v, %+v", path, err, c)
+	}
+}
+
+// TestUnreadable: how much recordings take is not said where it can't be told, and once
+// that it can't.
+func TestUnreadable(t *testing.T) {
+	var log bytes.Buffer
+	cfg := recorder.DefaultConfig()
+	cfg.Dir, cfg.Log = filepath.Join(t.TempDir(), "evidence"), slog.New(slog.NewTextHandler(&log, nil))
+	r, err := recorder.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close(context.Background()) }()
+	for i, want := range []int64{0, -1, -1, 0, -1} {
+		switch {
+		case want < 0:
+			err = os.RemoveAll(cfg.Dir)
+		default:
+			err = os.MkdirAll(cfg.Dir, 0o700)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := r.Counts(); c.Disk != want {
+			t.Errorf("%d: %d bytes", i, c.Disk)
+		}
+	}
+	if n := strings.Count(log.String(), "can't be read"); n != 2 {
+		t.Errorf("%d times: %s", n, log.String())
 	}
 }

@@ -99,8 +99,11 @@ func (r *Recorder) Collect(ch chan<- prometheus.Metric) {
 	}
 	ch <- prometheus.MustNewConstMetric(recordingsCut, prometheus.CounterValue, float64(c.Cut))
 	ch <- prometheus.MustNewConstMetric(recordingsDeleted, prometheus.CounterValue, float64(c.Deleted))
+	if c.Disk >= 0 {
+		ch <- prometheus.MustNewConstMetric(recordingsBytes, prometheus.GaugeValue, float64(c.Disk))
+	}
 	for d, v := range map[*prometheus.Desc]float64{
-		recordingsBytes: float64(c.Disk), recordingsMax: float64(c.DiskMax), recorderMemory: float64(c.Memory), recorderSpan: float64(c.Span) / 1e9,
+		recordingsMax: float64(c.DiskMax), recorderMemory: float64(c.Memory), recorderSpan: float64(c.Span) / 1e9,
 	} {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
 	}

@@ -316,6 +316,16 @@ func TestExposition(t *testing.T) {
 	}
 }
 
+// TestRecorderUnread: how much recordings take is left out where it is not known.
+func TestRecorderUnread(t *testing.T) {
+	c := metrics.NewRecorder(func() recorder.Counts { return recorder.Counts{Disk: -1, DiskMax: 2000} })
+	for _, f := range gather(t, c) {
+		if f.GetName() == "rocelens_recordings_bytes" {
+			t.Errorf("%v", f)
+		}
+	}
+}
+
 // TestDocs holds docs/metrics.md against the metrics.
 func TestDocs(t *testing.T) {
 	var out bytes.Buffer

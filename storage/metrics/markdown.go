@@ -54,7 +54,7 @@ const rest = `
 | ` + "`rocelens_recordings_total`" + ` | ` + "`result`" + ` | [Recordings](monitor.md#recordings) of evidence: written, failed (no file), skipped (too many at a time) |
 | ` + "`rocelens_recordings_cut_total`" + ` | | Recordings that were written and lack frames, for want of room on disk or in memory |
 | ` + "`rocelens_recordings_deleted_total`" + ` | | Recordings that were deleted to make room for new ones |
-| ` + "`rocelens_recordings_bytes`" + ` | | Bytes that recordings take on disk |
+| ` + "`rocelens_recordings_bytes`" + ` | | Bytes that recordings take on disk; not there while the directory can't be read |
 | ` + "`rocelens_recordings_max_bytes`" + ` | | Bytes that they may take |
 | ` + "`rocelens_recorder_memory_bytes`" + ` | | Bytes that the frames in memory take |
 | ` + "`rocelens_recorder_span_seconds`" + ` | | For how long the frames in memory go back |
