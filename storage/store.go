@@ -53,6 +53,20 @@ func Open(ctx context.Context, d *dsn.DSN, cfg engine.Config, log *slog.Logger) 
 	return s, nil
 }
 
+// GaveUp says that the store does not come back by itself: its embedded ClickHouse
+// could not be started again. It is to be closed, and opened anew.
+func (s *Store) GaveUp() bool {
+	if s.engine == nil {
+		return false
+	}
+	select {
+	case <-s.engine.Done():
+		return true
+	default:
+		return false
+	}
+}
+
 // Migrate brings the tables up to date and returns the statements that it took.
 func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 	return migrate.Run(ctx, s.Client, migrate.Config{Options: s.Options})

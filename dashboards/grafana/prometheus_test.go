@@ -60,7 +60,7 @@ func newMonitor(t *testing.T) *monitor {
 	}
 	reg := prometheus.NewPedanticRegistry()
 	reg.MustRegister(m.flows, m.pauses, m.found, metrics.NewSessions(func() pipeline.Followed { return m.many }), metrics.NewCapture(func() []capture.Input { return m.inputs }), metrics.NewBuild("test"),
-		metrics.NewStore(func() writer.Counts { return m.stored }, func() spool.Size { return spool.Size{Rows: 5, Bytes: 100, Max: 1000} }),
+		metrics.NewStore(func() writer.Counts { return m.stored }, func() spool.Size { return spool.Size{Rows: 5, Bytes: 100, Max: 1000} }, func() bool { return true }),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	handler := promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

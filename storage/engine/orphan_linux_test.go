@@ -268,7 +268,7 @@ func TestDiskFills(t *testing.T) {
 // TestGuard: the end of the pipe ends ClickHouse, also where the kernel does not
 // end it with its parent.
 func TestGuard(t *testing.T) {
-	lib, dir := library(t), t.TempDir()
+	lib, dir := enginetest.Library(t), t.TempDir()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

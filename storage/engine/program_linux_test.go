@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,32 +12,11 @@ import (
 	"github.com/rocelens/rocelens/storage/engine/enginetest"
 )
 
-// library is the path of the library that `make engine` has fetched, or that the
-// environment names.
-func library(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv(engine.LibraryEnv); path != "" {
-		return path
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	paths, _ := filepath.Glob(filepath.Join(cache, "rocelens", "chdb-*", "libchdb.so"))
-	if len(paths) == 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no library: run make engine")
-		}
-		t.Skip("no library: run make engine")
-	}
-	return paths[len(paths)-1]
-}
-
 // TestProgram: a clickhouse in PATH that is new enough is used before the library
 // in the directory. The one here has the command line of ClickHouse, which it
 // checks, and is the library behind it.
 func TestProgram(t *testing.T) {
-	lib := library(t)
+	lib := enginetest.Library(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +66,7 @@ esac
 // TestCrashLoop: a ClickHouse that does not come up again is given up after the
 // tries that the configuration allows, and the reason is told.
 func TestCrashLoop(t *testing.T) {
-	lib := library(t)
+	lib := enginetest.Library(t)
 	cfg := config(t.TempDir())
 	cfg.Library = filepath.Join(t.TempDir(), "libchdb.so")
 	if err := os.Symlink(lib, cfg.Library); err != nil {
@@ -94,7 +74,8 @@ func TestCrashLoop(t *testing.T) {
 	}
 	cfg.MaxFailures = 3
 	cfg.BackoffMax = cfg.BackoffMin
-	e, err := engine.New(cfg, nil)
+	var log enginetest.Log
+	e, err := engine.New(cfg, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,5 +106,9 @@ func TestCrashLoop(t *testing.T) {
 	}
 	if err := e.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "can't be loaded") {
 		t.Errorf("health: %v", err)
+	}
+	// Of a try that does not come nothing is said.
+	if text := log.String(); strings.Count(text, "again_in=") != cfg.MaxFailures || strings.Count(text, "does not start any more") != 1 {
+		t.Error(text)
 	}
 }

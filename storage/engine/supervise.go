@@ -75,7 +75,7 @@ func (e *Engine) supervise(ready chan<- error) {
 // answers. It returns the wait that comes next.
 func (e *Engine) relaunch(wait time.Duration) (*process, time.Duration, error) {
 	var err error
-	for range e.cfg.MaxFailures {
+	for try := range e.cfg.MaxFailures {
 		select {
 		case <-time.After(wait):
 		case <-e.ctx.Done():
@@ -89,7 +89,9 @@ func (e *Engine) relaunch(wait time.Duration) (*process, time.Duration, error) {
 		if e.ctx.Err() != nil {
 			return nil, wait, e.ctx.Err()
 		}
-		e.log.Warn("the embedded ClickHouse does not start", "again_in", wait, "error", err)
+		if try < e.cfg.MaxFailures-1 { // else who asked says it
+			e.log.Warn("the embedded ClickHouse does not start", "again_in", wait, "error", err)
+		}
 	}
 	return nil, wait, err
 }

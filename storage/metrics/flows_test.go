@@ -278,7 +278,7 @@ func TestExposition(t *testing.T) {
 		return recorder.Counts{Written: 5, Failed: 1, Skipped: 2, Deleted: 3, Cut: 4, Disk: 1000, DiskMax: 2000, Memory: 3000, Span: 60_000_000_000}
 	})
 	all := collectors{flows, pauses, metrics.NewSessions(followed), metrics.NewPackets(followed), findings, recordings, metrics.NewCapture(func() []capture.Input { return []capture.Input{in, files} }), metrics.NewStepsBack(),
-		metrics.NewStore(func() writer.Counts { return counts }, func() spool.Size { return spool.Size{Rows: 3, Bytes: 4096, Max: 1 << 20} })}
+		metrics.NewStore(func() writer.Counts { return counts }, func() spool.Size { return spool.Size{Rows: 3, Bytes: 4096, Max: 1 << 20} }, func() bool { return true })}
 	var out bytes.Buffer
 	for _, f := range gather(t, all) {
 		if _, err := expfmt.MetricFamilyToText(&out, f); err != nil {
@@ -334,7 +334,7 @@ func TestDocs(t *testing.T) {
 	}
 	name := regexp.MustCompile(`fqName: "([a-z_]+)"`)
 	descs := make(chan *prometheus.Desc, 200)
-	for _, c := range []prometheus.Collector{metrics.NewFlows(port), metrics.NewPauses(port), metrics.NewCapture(nil), metrics.NewStore(nil, nil), metrics.NewFindings(nil), metrics.NewRecorder(nil), metrics.NewSessions(nil), metrics.NewPackets(nil), metrics.NewStepsBack(), metrics.NewBuild("1")} {
+	for _, c := range []prometheus.Collector{metrics.NewFlows(port), metrics.NewPauses(port), metrics.NewCapture(nil), metrics.NewStore(nil, nil, nil), metrics.NewFindings(nil), metrics.NewRecorder(nil), metrics.NewSessions(nil), metrics.NewPackets(nil), metrics.NewStepsBack(), metrics.NewBuild("1")} {
 		c.Describe(descs)
 	}
 	close(descs)

@@ -68,6 +68,7 @@ const rest = `
 | ` + "`rocelens_capture_steps_back_total`" + ` | | Times at which the time of what was captured went back by more than ten seconds: a clock was put back |
 | ` + "`rocelens_store_rows_total`" + ` | ` + "`table`, `result`" + ` | Rows that the store has (written) and that are lost (dropped) |
 | ` + "`rocelens_store_failed_inserts_total`" + ` | ` + "`table`" + ` | Inserts that failed and were tried again |
+| ` + "`rocelens_store_up`" + ` | | Whether the store took what was sent last: 1, or 0 while it is away and rows wait on disk |
 | ` + "`rocelens_spool_rows`" + ` | | Rows that wait on disk for the store |
 | ` + "`rocelens_spool_bytes`" + ` | | Bytes that they take |
 | ` + "`rocelens_spool_max_bytes`" + ` | | Bytes that they may take: three quarters of ` + "`--spool-size`" + `, as taking rows out needs room as well |

@@ -141,6 +141,10 @@ func (r *Run) look(ctx context.Context) (state string, err error) {
 	return state, nil
 }
 
+// Use goes on by another connection, to the same store. Nobody may Keep the run
+// meanwhile.
+func (r *Run) Use(c *client.Client) { r.client = c }
+
 // Attempt names this attempt, for tokens.
 func (r *Run) Attempt() string { return r.row.Attempt }
 

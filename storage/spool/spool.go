@@ -72,7 +72,7 @@ type Spool struct {
 	used  int64
 	count int
 	rows  uint64
-	gone  map[uint64]bool // removed, though not from the file, which could not be written
+	gone  map[uint64]head // removed, though not from the file, which could not be written
 	ended error           // the file was damaged while it was open
 }
 
@@ -168,7 +168,7 @@ func (d *damaged) Error() string { return fmt.Sprintf("the spool is damaged: %v"
 func (d *damaged) Unwrap() error { return d.why }
 
 func open(cfg Config) (*Spool, error) {
-	s := &Spool{cfg: cfg, max: cfg.MaxBytes / 4 * 3, gone: make(map[uint64]bool)}
+	s := &Spool{cfg: cfg, max: cfg.MaxBytes / 4 * 3, gone: make(map[uint64]head)}
 	err := guard(func() error {
 		var err error
 		s.db, err = bbolt.Open(cfg.Path, 0o600, &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType})
@@ -344,8 +344,10 @@ func (s *Spool) After(number uint64) (b Batch, found uint64, ok bool, err error)
 		return s.db.View(func(tx *bbolt.Tx) error {
 			c := tx.Bucket(heads).Cursor()
 			k, v := c.Seek(key(number + 1))
-			for k != nil && s.gone[binary.BigEndian.Uint64(k)] {
-				k, v = c.Next()
+			for ; k != nil; k, v = c.Next() {
+				if _, gone := s.gone[binary.BigEndian.Uint64(k)]; !gone {
+					break
+				}
 			}
 			if k == nil {
 				return nil
@@ -385,23 +387,29 @@ func (e *DamagedError) Error() string {
 func (s *Spool) Remove(number uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.gone[number] {
+	if _, gone := s.gone[number]; gone {
 		return nil
 	}
-	s.gone[number] = true
-	done := make([]head, 0, len(s.gone))
-	err := s.update(0, func(tx *bbolt.Tx) error {
-		done = done[:0]
-		for n := range s.gone { // with those that could not be removed before
-			var h head
-			v := tx.Bucket(heads).Get(key(n))
-			if v == nil {
-				continue
+	var h head
+	there := false
+	err := s.do(func() error {
+		return s.db.View(func(tx *bbolt.Tx) error {
+			v := tx.Bucket(heads).Get(key(number))
+			if there = v != nil; !there {
+				return nil
 			}
 			if err := json.Unmarshal(v, &h); err != nil {
 				return &damaged{why: err}
 			}
-			done = append(done, h)
+			return nil
+		})
+	})
+	if err != nil || !there {
+		return err
+	}
+	s.gone[number] = h
+	err = s.update(0, func(tx *bbolt.Tx) error {
+		for n := range s.gone { // with those that could not be removed before
 			if err := tx.Bucket(heads).Delete(key(n)); err != nil {
 				return err
 			}
@@ -417,10 +425,10 @@ func (s *Spool) Remove(number uint64) error {
 	if err != nil {
 		return err
 	}
-	for i := range done {
+	for _, h := range s.gone {
 		s.count--
-		s.rows -= uint64(done[i].Rows)
-		s.used -= s.pages(done[i].Bytes)
+		s.rows -= uint64(h.Rows)
+		s.used -= s.pages(h.Bytes)
 	}
 	clear(s.gone)
 	return nil
@@ -430,15 +438,20 @@ func (s *Spool) Remove(number uint64) error {
 type Size struct {
 	Batches int
 	Rows    uint64
-	Bytes   int64 // of the file's pages
+	Bytes   int64 // of the file's pages, that they take
 	Max     int64 // how many bytes it takes: three quarters of Config.MaxBytes
 }
 
-// Size returns what the spool holds.
+// Size returns what the spool holds, without what was removed.
 func (s *Spool) Size() Size {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Size{s.count - len(s.gone), s.rows, s.used, s.max}
+	size := Size{s.count - len(s.gone), s.rows, s.used, s.max}
+	for _, h := range s.gone {
+		size.Rows -= uint64(h.Rows)
+		size.Bytes -= s.pages(h.Bytes)
+	}
+	return size
 }
 
 // Drop remembers that so many rows of a table were not kept.

@@ -363,3 +363,64 @@ func TestKilled(t *testing.T) {
 		}
 	}
 }
+
+// TestGone: what is removed and can't be taken out of the file counts no more, neither
+// as batches, nor as rows, nor as bytes, before it goes with the next that can.
+func TestGone(t *testing.T) {
+	p := path(t)
+	s := mustOpen(t, p)
+	const all = 25
+	for i := range all {
+		if err := s.Put(batch(i, 100_000), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one := s.Size().Bytes / all
+	removed := 0
+	remove := func() error {
+		t.Helper()
+		_, number, ok, err := s.After(0)
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		err = s.Remove(number)
+		removed++
+		want := Size{Batches: all - removed, Bytes: int64(all-removed) * one, Max: s.max}
+		for i := removed; i < all; i++ {
+			want.Rows += uint64(batch(i, 1).Rows)
+		}
+		if got := s.Size(); got != want {
+			t.Fatalf("after %d: %+v, not %+v", removed, got, want)
+		}
+		return err
+	}
+	// With a reader, pages that are left can't be used again, and the file may not grow.
+	most := s.cfg.MaxBytes
+	s.cfg.MaxBytes = 1
+	reader, err := s.db.Begin(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Rollback() }() // closing the file waits for it
+	for failed := 0; failed < 3; {
+		if err := remove(); errors.Is(err, ErrFull) {
+			failed++
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := reader.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	s.cfg.MaxBytes = most
+	if err := remove(); err != nil {
+		t.Fatal(err)
+	}
+	before := s.Size()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := mustOpen(t, p).Size(); after != before || len(s.gone) > 0 {
+		t.Errorf("%+v, and %+v when it is opened again", before, after)
+	}
+}

@@ -160,8 +160,25 @@ func (w *Writer) flushOld() {
 	}
 }
 
+// LeftError says that rows were taken, and are neither in the store nor given up.
+type LeftError struct {
+	Rows  uint64
+	Other error // what went wrong besides, nil if nothing did
+}
+
+func (e *LeftError) Error() string {
+	s := fmt.Sprintf("%d rows are not in the store", e.Rows)
+	if e.Other != nil {
+		s = e.Other.Error() + "\n" + s
+	}
+	return s
+}
+
+func (e *LeftError) Unwrap() error { return e.Other }
+
 // Close sends what there is and ends. When ctx ends before the store has all, it
 // gives up: what is left stays in a queue on disk, and is lost with one in memory.
+// Then the error is a *LeftError.
 func (w *Writer) Close(ctx context.Context) (Counts, error) {
 	close(w.stop)
 	defer w.cancel()
@@ -175,7 +192,7 @@ func (w *Writer) Close(ctx context.Context) (Counts, error) {
 	w.sends.Wait()
 	c := w.counts.all()
 	if left := c.Left(); left > 0 {
-		err = errors.Join(err, fmt.Errorf("%d rows are not in the store", left))
+		err = &LeftError{Rows: left, Other: err}
 	}
 	return c, err
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/rocelens/rocelens/pipeline/finding/live"
 	"github.com/rocelens/rocelens/pipeline/record"
 	"github.com/rocelens/rocelens/pipeline/recorder"
+	"github.com/rocelens/rocelens/storage/engine"
 	"github.com/rocelens/rocelens/storage/metrics"
 	"github.com/rocelens/rocelens/storage/writer"
 )
@@ -60,7 +61,7 @@ func DefaultConfig() Config {
 	c.Pipeline.Receivers = false // nobody asks a service for the peaks of months
 	c.FindEvery = defaultFind
 	c.Record = RecordConfig{Config: recorder.DefaultConfig(), Level: record.Warning}
-	c.Store.Writer = writer.DefaultConfig()
+	c.Store.Writer, c.Store.Engine = writer.DefaultConfig(), engine.DefaultConfig()
 	c.Store.Spool.MaxBytes = 1 << 30
 	return c
 }
@@ -167,7 +168,7 @@ func Start(ctx context.Context, cfg Config) (_ *Monitor, err error) {
 		if m.store, err = openStore(ctx, cfg.Store, origins(&cfg), cfg.Version, cfg.Log); err != nil {
 			return nil, err
 		}
-		reg.MustRegister(metrics.NewStore(m.store.writer.Counts, m.store.spool.Size))
+		reg.MustRegister(metrics.NewStore(m.store.writer.Counts, m.store.spool.Size, m.store.up.Load))
 	}
 	return m, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rocelens/rocelens/storage/engine"
@@ -29,6 +30,27 @@ func Need(t testing.TB) {
 		}
 		t.Skip(err)
 	}
+}
+
+// Library is the path of the library that `make engine` has fetched, or that the
+// environment names.
+func Library(t testing.TB) string {
+	t.Helper()
+	if path := os.Getenv(engine.LibraryEnv); path != "" {
+		return path
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, _ := filepath.Glob(filepath.Join(cache, "rocelens", "chdb-*", "libchdb.so"))
+	if len(paths) == 0 {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("no library: run make engine")
+		}
+		t.Skip("no library: run make engine")
+	}
+	return paths[len(paths)-1]
 }
 
 // Start starts an engine for the time of the test, in a directory of its own or,
