@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -103,7 +102,7 @@ func (o *storeServeOptions) run(ctx context.Context) (err error) {
 		err = errors.Join(err, e.Stop(context.WithoutCancel(ctx)))
 	}()
 	if _, err := fmt.Fprintf(o.out, "ClickHouse %s answers at %s (process %d)\nuser and password are in %s\n",
-		e.Version(), e.Endpoint().URL(), os.Getpid(), e.CredentialsFile()); err != nil {
+		e.Version(), e.Endpoint().URL(), e.PID(), e.CredentialsFile()); err != nil {
 		return err
 	}
 	select {

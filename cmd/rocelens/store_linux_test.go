@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,10 +43,15 @@ func TestStoreServe(t *testing.T) {
 		r := bufio.NewReader(out)
 		where, _ := r.ReadString('\n')
 		file, _ := r.ReadString('\n')
-		m := regexp.MustCompile(`^ClickHouse [0-9.]+ answers at (http://127\.0\.0\.1:\d+/) \(process \d+\)\n$`).FindStringSubmatch(where)
+		m := regexp.MustCompile(`^ClickHouse [0-9.]+ answers at (http://127\.0\.0\.1:\d+/) \(process (\d+)\)\n$`).FindStringSubmatch(where)
 		if m == nil || file != "user and password are in "+dir+"/credentials\n" {
 			_ = cmd.Wait()
 			t.Fatalf("it prints %q %q %s", where, file, errOut.String())
+		}
+
+		// The process is ClickHouse's: another one, that was started with its configuration.
+		if line, err := os.ReadFile("/proc/" + m[2] + "/cmdline"); err != nil || m[2] == strconv.Itoa(cmd.Process.Pid) || !strings.Contains(string(line), filepath.Join(dir, "run", "config.xml")) {
+			t.Errorf("process %s of %d: %q, %v", m[2], cmd.Process.Pid, line, err)
 		}
 
 		text, err := os.ReadFile(filepath.Join(dir, "credentials"))
