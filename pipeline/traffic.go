@@ -19,32 +19,49 @@ type Traffic struct {
 // Empty says whether nothing passed.
 func (t *Traffic) Empty() bool { return t.Packets == [2]uint64{} }
 
-// TrafficBetween reads src to its end and counts the packets of a session
-// between frames, which are in their order (see record.FrameRef.Before): up to
-// the first of them, from there to the second, and so on, and behind the last.
-// The frames themselves are not counted. Errors are EachBatch's.
-func TrafficBetween(ctx context.Context, src capture.Source, cfg decode.Config, s *record.Session, frames []record.FrameRef) ([]Traffic, error) {
-	out := make([]Traffic, len(frames)+1)
+// Cuts are a session, and frames that it is cut by, in their order (see
+// record.FrameRef.Before).
+type Cuts struct {
+	Session *record.Session
+	Frames  []record.FrameRef
+}
+
+// TrafficBetween reads src to its end and counts the packets of each session
+// between its frames: up to the first of them, from there to the second, and so on,
+// and behind the last. The frames themselves are not counted. Errors are
+// EachBatch's.
+func TrafficBetween(ctx context.Context, src capture.Source, cfg decode.Config, cuts []Cuts) ([][]Traffic, error) {
+	out := make([][]Traffic, len(cuts))
+	for i := range cuts {
+		out[i] = make([]Traffic, len(cuts[i].Frames)+1)
+	}
 	dec := decode.New(cfg)
 	var p decode.Packet
 	err := EachBatch(ctx, src, func(b *capture.Batch) error {
 		for i := range b.Frames {
 			f := &b.Frames[i]
-			if f.Time < s.First.Time || f.Time > s.Last.Time {
-				continue
+			decoded := false
+			for k := range cuts {
+				s, frames := cuts[k].Session, cuts[k].Frames
+				if f.Time < s.First.Time || f.Time > s.Last.Time {
+					continue
+				}
+				if !decoded {
+					dec.Decode(f, &p)
+					decoded = true
+				}
+				way := wayOf(s, &p)
+				if way < 0 {
+					continue
+				}
+				ref := record.FrameRef{Input: f.Input, Number: f.Number, Time: f.Time}
+				at := sort.Search(len(frames), func(i int) bool { return !frames[i].Before(ref) })
+				if at < len(frames) && !ref.Before(frames[at]) {
+					continue // one of them
+				}
+				out[k][at].Packets[way]++
+				out[k][at].Payload[way] += uint64(p.PayloadLen)
 			}
-			dec.Decode(f, &p)
-			way := wayOf(s, &p)
-			if way < 0 {
-				continue
-			}
-			ref := record.FrameRef{Input: f.Input, Number: f.Number, Time: f.Time}
-			at := sort.Search(len(frames), func(i int) bool { return !frames[i].Before(ref) })
-			if at < len(frames) && !ref.Before(frames[at]) {
-				continue // one of them
-			}
-			out[at].Packets[way]++
-			out[at].Payload[way] += uint64(p.PayloadLen)
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"reflect"
 	"testing"
 
 	"github.com/rocelens/rocelens/capture"
@@ -28,14 +29,18 @@ func TestTrafficBetween(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var together []pipeline.Cuts // all sessions in one reading
+		var apart [][]pipeline.Traffic
 		for i := range r.Sessions.Len() {
 			s := r.Sessions.At(i)
 			want := [2]uint64{s.AToB.Packets, s.BToA.Packets}
 			for _, cuts := range [][]record.FrameRef{nil, {s.First}, {s.First, s.Last}} {
-				parts, err := pipeline.TrafficBetween(context.Background(), open(), decode.Config{}, s, cuts)
-				if err != nil || len(parts) != len(cuts)+1 {
+				all, err := pipeline.TrafficBetween(context.Background(), open(), decode.Config{}, []pipeline.Cuts{{Session: s, Frames: cuts}})
+				if err != nil || len(all) != 1 || len(all[0]) != len(cuts)+1 {
 					t.Fatal(err)
 				}
+				parts := all[0]
+				together, apart = append(together, pipeline.Cuts{Session: s, Frames: cuts}), append(apart, parts)
 				var got [2]uint64
 				for i := range parts {
 					got[0] += parts[i].Packets[0]
@@ -48,6 +53,10 @@ func TestTrafficBetween(t *testing.T) {
 					t.Errorf("%s, %s: %v outside", name, s.ID, parts)
 				}
 			}
+		}
+		all, err := pipeline.TrafficBetween(context.Background(), open(), decode.Config{}, together)
+		if err != nil || !reflect.DeepEqual(all, apart) {
+			t.Errorf("%s: %v in one reading, %v in one each (%v)", name, all, apart, err)
 		}
 	}
 }

@@ -52,8 +52,8 @@ sessions is told.
 -Y tells only events whose packets match a display filter (docs/filters.md); figures and
 conclusions are those of the whole session all the same.
 
-FILE is as for analyze. A file is read twice, the second time to count what passed
-between the events; standard input can be read only once, and goes without.`,
+FILE is as for analyze. A file is read twice, however many sessions are told, the second
+time to count what passed between the events, and once more with -Y; standard input can be read only once, and goes without.`,
 		Example: `  rocelens session --qp 0x8c capture.pcapng
   rocelens session --qp 140 --addr 10.0.0.2 capture.pcapng
   rocelens session --qp 0x8c -Y 'rocelens.cause == "timeout" || infiniband.aeth' capture.pcapng
@@ -195,22 +195,25 @@ func (o *sessionOptions) narrow(ctx context.Context, in *twice, inputs []capture
 func (o *sessionOptions) countTraffic(ctx context.Context, story *report.Story, cfg pipeline.Config) error {
 	quiet := o.streams
 	quiet.err = io.Discard // what was left out has been said
-	for i := range story.Sessions {
-		c := &story.Sessions[i]
-		src, err := openInputs(ctx, quiet, o.paths)
-		if err != nil {
-			return err
+	cuts := make([]pipeline.Cuts, len(story.Sessions))
+	for i := range cuts {
+		cuts[i] = pipeline.Cuts{Session: story.Sessions[i].Session, Frames: story.Sessions[i].Frames()}
+	}
+	src, err := openInputs(ctx, quiet, o.paths)
+	if err != nil {
+		return err
+	}
+	traffic, err := pipeline.TrafficBetween(ctx, src, cfg.Decode, cuts)
+	err = errors.Join(err, src.Close())
+	switch {
+	case ctx.Err() != nil:
+		return interrupted()
+	case err == nil:
+		for i := range cuts {
+			story.Sessions[i].Traffic = traffic[i]
 		}
-		traffic, err := pipeline.TrafficBetween(ctx, src, cfg.Decode, c.Session, c.Frames())
-		err = errors.Join(err, src.Close())
-		switch {
-		case ctx.Err() != nil:
-			return interrupted()
-		case err == nil:
-			c.Traffic = traffic
-		case !isDamage(err):
-			return err
-		}
+	case !isDamage(err):
+		return err
 	}
 	return nil
 }
