@@ -11,7 +11,9 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/scenario"
 )
 
@@ -47,15 +49,23 @@ refused; the list shows which it has.`,
 				}
 				return listScenarios(o.out)
 			}
-			switch {
-			case len(args) == 0:
+			if len(args) == 0 {
 				return errors.New("generate needs the name of a scenario; rocelens generate --list shows them")
+			}
+			sc, err := scenario.Find(args[0])
+			if err != nil {
+				return fmt.Errorf("%w; rocelens generate --list shows all", err)
+			}
+			if err := o.check(cmd.Flags(), &sc); err != nil {
+				return err
+			}
+			switch {
 			case o.output == "":
 				return errors.New("generate needs -o FILE, or -o - for standard output")
 			case o.truth != "" && o.truth == o.output:
 				return errors.New("the capture and its truth need a file each")
 			}
-			return o.run(cmd.Context(), args[0])
+			return o.run(cmd.Context(), &sc)
 		},
 	}
 	f := cmd.Flags()
@@ -96,14 +106,27 @@ func listScenarios(out io.Writer) error {
 	return w.Flush()
 }
 
-func (o *generateOptions) run(ctx context.Context, name string) error {
-	sc, err := scenario.Find(name)
-	if err != nil {
-		return fmt.Errorf("%w; rocelens generate --list shows all", err)
-	}
+// check refuses options that would not do what they say: 0 is for what the scenario
+// has unless it is told otherwise.
+func (o *generateOptions) check(f *pflag.FlagSet, sc *scenario.Scenario) error {
 	if err := sc.Check(o.Options); err != nil {
 		return err
 	}
+	for _, x := range []struct {
+		name string
+		zero bool
+	}{{"sessions", o.Sessions == 0}, {"packets", o.Packets == 0}, {"payload", o.Payload == 0}, {"loss", o.Loss == 0}} {
+		if f.Changed(x.name) && x.zero {
+			return fmt.Errorf("--%s 0: use more than 0, or leave it out for what the scenario has", x.name)
+		}
+	}
+	if o.Snaplen != 0 && o.Snaplen < decode.MinSnapLen {
+		return fmt.Errorf("--snaplen %d: no header of RoCE fits in, use %d or more, or 0 for all", o.Snaplen, decode.MinSnapLen)
+	}
+	return nil
+}
+
+func (o *generateOptions) run(ctx context.Context, sc *scenario.Scenario) error {
 	path, format := o.output, scenario.PcapNG
 	if strings.HasSuffix(path, ".pcap") {
 		format = scenario.Pcap
