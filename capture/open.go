@@ -206,7 +206,7 @@ func (f *File) tellFormat() (header int, reason string) {
 			return 0, ""
 		}
 		f.fill(512) // to name what it is
-		return 0, unknownFormat(f.tail)
+		return 0, unknownFormat(f.tail, f.in.Compression)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -85,7 +86,8 @@ func TestFormats(t *testing.T) {
 		{"UTF-8", "Grüße aus Köln", "begins with 47 72 c3 bc c3 9f 65 20, looks like text"},
 		{"zeroes", strings.Repeat("\x00", 1000), "begins with 00 00 00 00 00 00 00 00, looks like nothing but zero bytes"},
 		{"tar", archive.String(), "begins with 61 2e 70 63 61 70 00 00, looks like a tar archive: unpack it first"},
-		{"one byte", "\xff", "begins with ff"},
+		{"one byte", "\xff", "begins with ff and ends, too early to tell what it is"},
+		{"no gzip", "\x1f\x8b\x07\x00\x00", "begins with 1f 8b 07 00 00, looks like compressed by gzip in a way that is not defined"},
 		{"anything", "\x01\x02\x03\x04\xff\xfe\xfd\xfc\xfb", "begins with 01 02 03 04 ff fe fd fc"},
 	} {
 		expect(t, stream(t, []byte(c.content)),
@@ -94,6 +96,12 @@ func TestFormats(t *testing.T) {
 			"standard input: not a pcap, pcapng or ERF capture ("+c.want+")")
 	}
 	expect(t, stream(t, nil), "standard input: the input is empty")
+	// What is cut within the bytes that it is told by is taken for nothing else.
+	for _, magic := range []string{"\x1f\x8b\x08", "\x28\xb5\x2f\xfd", "\x0a\x0d\x0d\x0a", "\xd4\xc3\xb2\xa1"} {
+		for n := 1; n < min(len(magic), leastToTell); n++ {
+			expect(t, stream(t, []byte(magic[:n])), fmt.Sprintf("standard input: not a pcap, pcapng or ERF capture (begins with % x and ends, too early to tell what it is)", magic[:n]))
+		}
+	}
 }
 
 func TestOpenEnvironment(t *testing.T) {

@@ -28,17 +28,18 @@ var others = []struct{ magic, name string }{
 	{"BZh", "compressed by bzip2: unpack it first"},
 	{"\x04\x22\x4d\x18", "compressed by lz4: unpack it first"},
 	{"\x1f\x9d", "compressed by compress: unpack it first"},
-	{"\x1f\x8b", "compressed by gzip, again: unpack it first"},
-	{"\x28\xb5\x2f\xfd", "compressed by zstd, again: unpack it first"},
 	{"%PDF", "a PDF document"},
 	{"SQLite format 3", "an SQLite database"},
 	{"PAR1", "a Parquet file"},
 	{"<?xml", "an XML document"},
 }
 
-// unknownFormat says what the first bytes of an input look like instead of a
-// capture.
-func unknownFormat(head []byte) string {
+// leastToTell is how many bytes compressions and captures begin with to be told by.
+const leastToTell = 4
+
+// unknownFormat says what the first bytes of an input, once it was decompressed, look
+// like instead of a capture.
+func unknownFormat(head []byte, c Compression) string {
 	begins := fmt.Sprintf("begins with % x", head[:min(len(head), 8)])
 	const tarMagic = 257
 	name := ""
@@ -51,6 +52,13 @@ func unknownFormat(head []byte) string {
 	trimmed := bytes.TrimLeft(head, " \t\r\n")
 	switch {
 	case name != "":
+	case c != Plain && compressionOf(head) != Plain:
+		name = "compressed by " + compressionOf(head).String() + ", again: unpack it first"
+	case len(head) < leastToTell:
+		// Of what else there is, the first bytes can be text.
+		return "not a pcap, pcapng or ERF capture (" + begins + " and ends, too early to tell what it is)"
+	case strings.HasPrefix(string(head), "\x1f\x8b"):
+		name = "compressed by gzip in a way that is not defined"
 	case len(head) > tarMagic+5 && string(head[tarMagic:tarMagic+5]) == "ustar":
 		name = "a tar archive: unpack it first"
 	case len(bytes.Trim(head, "\x00")) == 0:

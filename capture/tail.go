@@ -177,7 +177,7 @@ func notFollowed(head []byte) string {
 	if c := compressionOf(head); c != Plain {
 		return "it is compressed by " + c.String() + ": only plain pcap and pcapng files can be followed"
 	}
-	return unknownFormat(head)
+	return unknownFormat(head, Plain)
 }
 
 // more reads more of the file. What the writer wrote over, or cut, is not taken.
