@@ -121,6 +121,9 @@ func (e *Engine) prepare(ctx context.Context) (err error) {
 	if e.cfg.Dir, err = filepath.Abs(e.cfg.Dir); err != nil {
 		return err
 	}
+	if err := checkDir(e.cfg.Dir); err != nil {
+		return err
+	}
 	if e.binary, err = find(ctx, e.cfg.Library, e.cfg.Dir); err != nil {
 		return err
 	}

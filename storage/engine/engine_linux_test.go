@@ -388,6 +388,8 @@ func TestStartFails(t *testing.T) {
 		{"port in use", func(c *engine.Config) { c.Listen = taken.Addr().String() },
 			[]string{taken.Addr().String(), "in use by another program"}},
 		{"directory is a file", func(c *engine.Config) { c.Dir = file }, []string{file, "not a directory"}},
+		{"directory is a device", func(c *engine.Config) { c.Dir = "/dev/null" }, []string{"/dev/null is not a directory"}},
+		{"directory is below a file", func(c *engine.Config) { c.Dir = filepath.Join(file, "x") }, []string{file, "not a directory"}},
 		{"directory can't be made", func(c *engine.Config) { c.Dir = "/proc/rocelens" }, []string{"/proc/rocelens", "directory"}},
 		{"no library", func(c *engine.Config) { c.Library = filepath.Join(file, "x") }, []string{"library of ClickHouse", file}},
 		{"library is no library", func(c *engine.Config) { c.Library = file }, []string{"can't be loaded", file}},

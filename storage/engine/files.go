@@ -13,6 +13,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
+
+	"github.com/rocelens/rocelens/pipeline/words"
 )
 
 // What is in the directory:
@@ -30,6 +33,16 @@ const (
 
 // user is who clients are.
 const user = "rocelens"
+
+// checkDir refuses what can't be the directory of an engine: a file, a device, or a path
+// below one.
+func checkDir(dir string) error {
+	info, err := os.Stat(dir)
+	if errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
+		return fmt.Errorf("the directory of the embedded ClickHouse: %s is not a directory, name another", words.Shell(dir))
+	}
+	return nil
+}
 
 // makeDirs makes the directory and those in it, for nobody else to look into.
 func makeDirs(dir string) error {

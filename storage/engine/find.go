@@ -110,6 +110,9 @@ func Available(ctx context.Context, dir string) error {
 	if err := checkSystem(); err != nil {
 		return err
 	}
+	if err := checkDir(dir); err != nil {
+		return err
+	}
 	_, err := find(ctx, "", dir)
 	return err
 }
