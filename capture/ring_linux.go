@@ -22,8 +22,6 @@ type ring struct {
 	index   int // of the interface, 0 while it is gone
 	mac     [6]byte
 	promisc bool
-	lo      bool
-	stamps  bool // of the hardware were asked for
 	mem     []byte
 	blocks  int
 
@@ -78,7 +76,7 @@ func (r *ring) set(cfg *LiveConfig) error {
 		return fmt.Errorf("TPACKET_V3: %w", err)
 	}
 	if flags&unix.IFF_LOOPBACK != 0 {
-		r.lo = true // it shows each frame twice
+		// It shows each frame twice.
 		if err := unix.SetsockoptInt(r.fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1); err != nil {
 			return fmt.Errorf("leaving out what is sent: %w", err)
 		}
@@ -133,7 +131,7 @@ func (r *ring) stamp(cfg *LiveConfig) {
 	if err == nil {
 		err = unix.SetsockoptInt(r.fd, unix.SOL_PACKET, unix.PACKET_TIMESTAMP, unix.SOF_TIMESTAMPING_RAW_HARDWARE)
 	}
-	if r.stamps = err == nil; err != nil {
+	if err != nil {
 		cfg.Log.Warn("no time stamps from the hardware: the kernel's are taken", "interface", r.name, "error", err)
 	}
 }
@@ -219,8 +217,7 @@ func (r *ring) block() []byte { return r.mem[r.at*ringBlock:][:ringBlock] }
 // status is the word by which kernel and program hand a block to each other.
 func (r *ring) status() *uint32 { return (*uint32)(unsafe.Pointer(&r.block()[blockStatus])) }
 
-// ready says that there is a frame, and whether it is the first look at its
-// block.
+// ready says whether there is a frame.
 func (r *ring) ready() bool {
 	for !r.have {
 		if atomic.LoadUint32(r.status())&unix.TP_STATUS_USER == 0 {
