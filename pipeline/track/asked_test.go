@@ -49,8 +49,8 @@ func run(op decode.Opcode, from, n uint32) (list []sent) {
 // TestAsked: what asks for a packet to be sent again is known for it, whatever lies between.
 func TestAsked(t *testing.T) {
 	const psn = 100_000 // far from 0, where many sessions begin
-	flight := run(sendOnly, 10, 60)
-	long := slices.Concat(flight, []sent{{op: ack, psn: 12}}, run(sendOnly, 12, 58), []sent{{op: ack, psn: 40}, {op: ack, psn: 69}})
+	flight := run(sendOnly, psn, 60)
+	long := slices.Concat(flight, []sent{{op: ack, psn: psn + 2}}, run(sendOnly, psn+2, 58), []sent{{op: ack, psn: psn + 30}, {op: ack, psn: psn + 59}})
 	for _, c := range []struct {
 		name    string
 		packets []sent

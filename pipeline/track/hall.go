@@ -5,9 +5,9 @@ package track
 type hall struct {
 	f       *flow
 	packets line
-	n       uint16 // of packets
-	closed  bool   // it does not wait any more; candidates are still counted
-	open    bool   // window is valid
+	n       uint8 // of packets
+	closed  bool  // it does not wait any more; candidates are still counted
+	open    bool  // window is valid
 	early   early
 	begun   int64
 	window  span   // of request PSNs seen

@@ -14,11 +14,10 @@ type candidate struct {
 	hits uint32
 }
 
-// The hall's bounds: packets of one flow, fewer where somebody waits to be told of
-// them, and how long in nanoseconds they wait.
+// The hall's bounds: packets of one flow, and how long in nanoseconds they
+// wait.
 const (
-	maxHeld     = 1 << 10
-	maxHeldTell = 1 << 6
+	maxHeld     = 1 << 6
 	maxHeldTime = 1_000_000_000
 	maxCands    = 256
 )
@@ -32,7 +31,7 @@ func (t *Tracker) hold(f *flow, p *Packet) {
 	if t.lone(f, p); f.hall == nil {
 		return
 	}
-	if int(h.n) >= t.heldMost || t.waiting.n > maxHeldPackets || p.Time-h.begun > maxHeldTime {
+	if h.n >= maxHeld || t.waiting.n > maxHeldPackets || p.Time-h.begun > maxHeldTime {
 		t.release(f)
 	}
 }

@@ -59,7 +59,6 @@ type Tracker struct {
 	most        int64   // how many there may be; 0 sets no bound
 	room        int     // how many events there may be
 	waiting     waiting // packets, for a pairing
-	heldMost    int     // of them, of one flow
 	// Evicted counts the sessions that were forgotten to make room.
 	Evicted uint64
 	// Refused counts the packets of flows that were not admitted.
@@ -87,9 +86,8 @@ type Tracker struct {
 func New(cfg Config) *Tracker {
 	t := &Tracker{cfg: cfg, intervals: newIntervals(&cfg.Intervals), teller: newTeller(&cfg.Tell), door: newDoor(&cfg), room: cfg.MaxEvents, most: cfg.flows(), groups: map[uint64]*group{}, seekers: newIndex(), lives: map[lifeKey]uint32{}, names: map[string]int{},
 		conns: map[lifeKey]*connection{}, byConn: map[*cm.Conn]*connection{}, sources: map[sourceKey]*udSource{}}
-	t.heldMost = maxHeld
 	if t.teller != nil { // sessions come and go for ever: what one has must not keep that of others
-		t.room, t.heldMost = math.MaxInt, maxHeldTell
+		t.room = math.MaxInt
 		t.slabs.oneByOne()
 	}
 	return t
