@@ -251,11 +251,12 @@ func session(f *flow, s *record.Session) {
 // answered says whether there was an answer to f's requests, be it before it was known
 // whose they are.
 func (f *flow) answered() bool {
-	if g := f.peer; g != nil && !f.req.heard {
-		b := g.trouble
-		return g.acks > 0 || b != nil && (b.rnrNaks > 0 || b.responses.Packets > 0 || b.naks != [5]uint64{})
+	g := f.peer
+	if f.req.heard || g == nil {
+		return f.req.heard
 	}
-	return f.req.heard
+	b := g.trouble
+	return g.acks > 0 || b != nil && (b.rnrNaks > 0 || b.responses.Packets > 0 || b.naks != [5]uint64{})
 }
 
 // details adds what takes most of the time to the record of the session that f

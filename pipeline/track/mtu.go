@@ -97,25 +97,13 @@ func (f *flow) learnWidth(i int, least, most uint32) {
 }
 
 // whole takes the one response that answers all of the READ of an index of owed.
-// It is longer than a path MTU that only the PSNs of READs have told where what
-// followed one of them was missing.
 func (f *flow) whole(i int, p *Packet) {
 	s := f.req
 	if p.PSN != s.owed[i].lo || uint32(p.Payload) != s.owed[i].bytes || uint32(p.Payload) <= mtus[0] {
 		return
 	}
-	known := f.knownMTU()
-	wrong := known != 0 && uint32(p.Payload) > known && known == s.readMTU && s.notMTU != 0
-	if wrong {
-		s.readMTU, s.notMTU = 0, 0
-		s.guessed = i == len(s.owed)-1
-		known = f.knownMTU()
-	}
-	if known == 0 {
+	if f.knownMTU() == 0 {
 		f.learnWidth(i, 1, 1)
-	}
-	if wrong {
-		f.widenRest(i)
 	}
 }
 

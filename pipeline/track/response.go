@@ -70,12 +70,12 @@ func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 	next := psnAdd(p.PSN, 1)
 	r := s.resp
 	f.learnKnown()
+	if s.readMTU != 0 && uint32(p.Payload) > s.readMTU {
+		f.tooLong(uint32(p.Payload))
+	}
 	i := s.owedAt(p.PSN)
 	if i >= 0 && op.kind == record.Read && op.part == partOnly && s.owed[i].kind == record.Read {
 		f.whole(i, p)
-	}
-	if s.readMTU != 0 && uint32(p.Payload) > s.readMTU {
-		f.tooLong(uint32(p.Payload))
 	}
 	t.conformResponse(g, f, p, op, i)
 	if r == nil || i < 0 {
