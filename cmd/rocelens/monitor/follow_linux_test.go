@@ -50,6 +50,23 @@ func shifted(file []byte, seconds int64) []byte {
 	return out
 }
 
+// growing is a capture that grows by what is written.
+func growing(t *testing.T) (path string, write func([]byte)) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "growing.pcap")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return path, func(content []byte) {
+		t.Helper()
+		if _, err := f.Write(content); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestFollowClocks: one frame with an odd time, or a clock that is put back, does not
 // keep what is found afterwards from being told and recorded.
 func TestFollowClocks(t *testing.T) {
@@ -57,18 +74,7 @@ func TestFollowClocks(t *testing.T) {
 	file := unpacked(t, capturetest.Get(t, "loss_before_write_1pct").Path)
 	const header, record = 24, 16
 	one := file[:header+record+binary.LittleEndian.Uint32(file[header+8:])]
-	path := filepath.Join(t.TempDir(), "growing.pcap")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	write := func(content []byte) {
-		t.Helper()
-		if _, err := f.Write(content); err != nil {
-			t.Fatal(err)
-		}
-	}
+	path, write := growing(t)
 	write(file[:header])
 	var log enginetest.Log
 	s := start(t, func(c *monitor.Config) {

@@ -59,18 +59,7 @@ func TestStoreGivesUp(t *testing.T) {
 	}
 	t.Setenv(engine.LibraryEnv, link)
 	file := unpacked(t, capturetest.Get(t, "loss_before_write_1pct").Path)
-	path := filepath.Join(t.TempDir(), "growing.pcap")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	write := func(content []byte) {
-		t.Helper()
-		if _, err := f.Write(content); err != nil {
-			t.Fatal(err)
-		}
-	}
+	path, write := growing(t)
 	const header = 24
 	write(file[:header])
 	dir := t.TempDir()
