@@ -94,9 +94,11 @@ func (f *File) read(b *Batch, limit int) error {
 	if len(b.Frames) == 0 {
 		return f.err
 	}
+	bytes := uint64(0)
 	for i := range b.Frames {
-		f.in.Bytes += uint64(b.Frames[i].OrigLen)
+		bytes += uint64(b.Frames[i].OrigLen)
 	}
+	f.in.Bytes += bytes
 	f.in.Frames += uint64(len(b.Frames))
 	return nil
 }

@@ -154,19 +154,20 @@ func (p *pcapParser) emptyFrame(rest []byte, f *feed) bool {
 	return false
 }
 
-// parse is the hot loop. What does not change from record to record is read
-// through p and f each time, because as local variables it would push what does
-// out of the registers, and each header must wait for the length in the one
-// before.
 func (p *pcapParser) parse(buf []byte, f *feed) {
-	frames := f.frames
-	at := 0
-	for i := f.count; i < len(frames); i++ {
-		rest := buf[at:]
-		if len(rest) < p.record {
-			f.need = p.record
-			return
-		}
+	for p.ordinary(buf, f); f.count < len(f.frames) && p.odd(buf[f.used:], f); {
+		p.ordinary(buf, f)
+	}
+}
+
+// ordinary is the hot loop: it takes records until one is not as nearly all are. What
+// does not change from record to record is read through p and f each time, because as
+// local variables it would push what does out of the registers, and each header must
+// wait for the length in the one before. A fault in the file's memory may end it at any
+// record, and those before are taken.
+func (p *pcapParser) ordinary(buf []byte, f *feed) {
+	frames, rest := f.frames, buf[f.used:]
+	for i := f.count; i < len(frames) && len(rest) >= p.record; i++ {
 		h := (*[pcapRecord]byte)(rest)
 		captured := binary.LittleEndian.Uint32(h[8:])
 		orig := binary.LittleEndian.Uint32(h[12:])
@@ -176,35 +177,14 @@ func (p *pcapParser) parse(buf []byte, f *feed) {
 			sec, sub = bits.ReverseBytes32(sec), bits.ReverseBytes32(sub)
 			captured, orig = bits.ReverseBytes32(captured), bits.ReverseBytes32(orig)
 		}
-		if captured > orig {
-			if p.unordered {
-				captured, orig = orig, captured
-			} else {
-				orig = captured
-			}
-		}
-		if orig == 0 && captured == 0 && !p.emptyFrame(rest, f) {
-			if f.reason != "" || f.need != 0 {
-				return
-			}
-			at += p.header // another file was appended to this one
-			f.used = at
-			i--
-			continue
-		}
-		if captured > MaxFrame {
-			f.damage("the record claims ", captured, " captured bytes, more than any frame has")
-			return
-		}
 		size := p.record + int(captured)
-		if size > len(rest) {
-			f.need = size
-			return
+		if captured > orig || captured-1 >= MaxFrame || size > len(rest) {
+			break
 		}
 		fr := &frames[i]
 		fr.Time = int64(sec)*nsPerSecond + int64(sub)*p.scale
 		fr.Number = f.number + uint64(i) + 1
-		fr.Offset = f.base + int64(at)
+		fr.Offset = f.base + int64(f.used)
 		fr.OrigLen = orig
 		fr.Input = f.input
 		fr.Interface = p.face
@@ -212,12 +192,64 @@ func (p *pcapParser) parse(buf []byte, f *feed) {
 		fr.FCSLen = p.fcsLen
 		fr.options = nil
 		fr.Data = rest[p.record:size:size]
-		if p.link == LinkERF && captured >= erfHeader {
-			fr.Time = finer(fr.Time, erfTime(binary.LittleEndian.Uint64(fr.Data)))
+		if p.link == LinkERF {
+			p.ownTime(fr)
 		}
-		at += size
-		f.used = at
+		rest = rest[size:]
+		f.used += size
 		f.count = i + 1
+	}
+}
+
+// odd takes a record of which ordinary does not know what it is, with all that is behind
+// it. It returns false where there is no more to take.
+func (p *pcapParser) odd(rest []byte, f *feed) bool {
+	if len(rest) < p.record {
+		f.need = p.record
+		return false
+	}
+	captured, orig := order32(rest[8:], p.swap), order32(rest[12:], p.swap)
+	if captured > orig {
+		if p.unordered {
+			captured, orig = orig, captured
+		} else {
+			orig = captured
+		}
+	}
+	if orig == 0 && captured == 0 && !p.emptyFrame(rest, f) {
+		if f.reason != "" || f.need != 0 {
+			return false
+		}
+		f.used += p.header // another file was appended to this one
+		return true
+	}
+	if captured > MaxFrame {
+		f.damage("the record claims ", captured, " captured bytes, more than any frame has")
+		return false
+	}
+	size := p.record + int(captured)
+	if size > len(rest) {
+		f.need = size
+		return false
+	}
+	fr := &f.frames[f.count]
+	*fr = Frame{
+		Data: rest[p.record:size:size], Time: int64(order32(rest, p.swap))*nsPerSecond + int64(order32(rest[4:], p.swap))*p.scale,
+		Number: f.number + uint64(f.count) + 1, Offset: f.base + int64(f.used), OrigLen: orig,
+		Input: f.input, Interface: p.face, Link: p.link, FCSLen: p.fcsLen,
+	}
+	if p.link == LinkERF {
+		p.ownTime(fr)
+	}
+	f.used += size
+	f.count++
+	return true
+}
+
+// ownTime takes over the finer time that is in an ERF frame's own header.
+func (p *pcapParser) ownTime(fr *Frame) {
+	if len(fr.Data) >= erfHeader {
+		fr.Time = finer(fr.Time, erfTime(binary.LittleEndian.Uint64(fr.Data)))
 	}
 }
 
