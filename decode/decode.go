@@ -55,7 +55,7 @@ func (d *Decoder) Decode(f *capture.Frame, p *Packet) {
 	if p.cut.Len > 0 {
 		p.show(p.cut)
 	}
-	if p.ICRCStatus == ICRCUnverifiable && !p.has(LayerICRC) {
+	if p.ICRCStatus == ICRCUnverifiable && (p.ICRCReason == ICRCReasonTruncated || !p.has(LayerICRC)) {
 		p.show(Layer{Kind: LayerICRC, Off: uint32(p.avail)})
 	}
 	if p.VCRCStatus == ICRCUnverifiable {
