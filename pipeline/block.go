@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 
 	"github.com/rocelens/rocelens/capture"
@@ -25,7 +24,7 @@ type block struct {
 
 	items    []item
 	messages []message
-	points   []point  // where packets were captured
+	legs     []leg
 	shards   []uint8  // of each item
 	order    []uint16 // the items by shard, each shard's in their order
 	begin    [numShards + 1]uint16
@@ -50,7 +49,7 @@ type item struct {
 	track.Packet
 	same    uint64 // see sameHash
 	icrc    uint32
-	point   uint16 // in block.points
+	leg     uint16 // in block.legs
 	status  decode.ICRCStatus
 	message bool // it is one of block.messages
 }
@@ -111,8 +110,8 @@ type decoding struct {
 	pkt      decode.Packet
 	counters Counters // but for Senders of packets that have a shard
 	notes    *track.Notes
-	// The points of the block at hand by their digests: 1 + the index.
-	at [maxPoints]uint16
+	// The legs of the block at hand by their hashes: 1 + the index.
+	at [maxLegs]uint16
 }
 
 func newDecoding(cfg *Config) *decoding {
@@ -123,7 +122,7 @@ func newDecoding(cfg *Config) *decoding {
 // Where memory under a mapped file goes away meanwhile, what was decoded before
 // stays.
 func (w *decoding) decode(b *block, src capture.Source) error {
-	b.items, b.messages, b.points, b.shards = b.items[:0], b.messages[:0], b.points[:0], b.shards[:0]
+	b.items, b.messages, b.legs, b.shards = b.items[:0], b.messages[:0], b.legs[:0], b.shards[:0]
 	b.mirrored, b.pauses = b.mirrored[:0], b.pauses[:0]
 	clear(w.at[:])
 	b.decoded = Decoded{}
@@ -184,21 +183,9 @@ func (w *decoding) take(b *block) {
 	if it.DestQP <= track.LastManagement {
 		b.decoded.Management++
 	}
-	it.point = w.point(b)
+	it.leg = w.leg(b, way, &it.Packet)
 	if it.message = cm.Is(p); it.message {
 		b.messages = append(b.messages, message{uint16(n), *p})
 	}
-	b.shards = append(b.shards, shardOf(&it.Packet))
-}
-
-// point is the index of the point where the packet was captured.
-func (w *decoding) point(b *block) uint16 {
-	digest := pointOf(&w.pkt)
-	at := &w.at[digest>>bits.Len(placeCopies)%maxPoints]
-	if *at == 0 || b.points[*at-1].digest != digest {
-		b.points = append(b.points, point{})
-		b.points[len(b.points)-1].set(&w.pkt, digest)
-		*at = uint16(len(b.points))
-	}
-	return *at - 1
+	b.shards = append(b.shards, b.legs[it.leg].shard)
 }

@@ -87,7 +87,8 @@ type receivers struct {
 	now     []current
 	recent  []recent
 	rest    []receiver
-	leftOut uint64 // packets to receivers that are forgotten
+	of      []uint16 // 1 + the index of a receiver, by the leg of the block at hand
+	leftOut uint64   // packets to receivers that are forgotten
 }
 
 // current is who a receiver is, and its last window of the shortest length.
@@ -129,54 +130,54 @@ func networkWord(vni uint32, kind decode.AddrKind) uint32 { return vni<<8 | uint
 
 // take takes a block, in the order of blocks.
 func (t *receivers) take(b *block) {
+	t.of = slices.Grow(t.of[:0], len(b.legs))[:len(b.legs)]
+	clear(t.of)
 	for i := range b.items {
-		t.add(&b.items[i].Packet)
+		it := &b.items[i]
+		p := &it.Packet
+		n := int(t.of[it.leg]) - 1
+		if uint(n) >= uint(len(t.now)) {
+			n = t.find(p)
+			t.of[it.leg] = uint16(n + 1)
+		}
+		c := &t.now[n]
+		if since := p.Time - c.start; uint64(since) >= shortest && !t.turn(n, p, since) {
+			continue
+		}
+		c.last = max(c.last, p.Time)
+		c.bytes += uint64(p.WireLen)
+		c.packets++
+		c.senders |= 1 << (hash(p.Src) >> 58)
 	}
 }
 
 // hash spreads addresses: its upper bits are good.
 func hash(a decode.Addr) uint64 { return (a.Lo ^ a.Hi) * 0x9e3779b97f4a7c15 }
 
-// add takes a packet.
-func (t *receivers) add(p *track.Packet) {
+// find is the index of a packet's receiver, which it enters if need be.
+func (t *receivers) find(p *track.Packet) int {
+	if len(t.slots) == 0 {
+		t.rebuild(leastSlots)
+	}
 	place, network := placeWord(p.Input, p.Interface), networkWord(p.VNI, p.Kind)
-	at := hash(p.Dst) >> t.shift
-	var i int
-	var c *current
-	for {
-		if at >= uint64(len(t.slots)) {
-			if at = 0; len(t.slots) == 0 {
-				t.rebuild(leastSlots)
-				at = hash(p.Dst) >> t.shift
-			}
+	for at := hash(p.Dst) >> t.shift; ; at = (at + 1) % uint64(len(t.slots)) {
+		i := int(t.slots[at]) - 1
+		if i < 0 {
+			return t.enter(p, place, network)
 		}
-		if i = int(t.slots[at]) - 1; uint(i) >= uint(len(t.now)) {
-			i = t.enter(p, place, network)
-			c = &t.now[i]
-			break
+		if c := &t.now[i]; c.addr == p.Dst && c.place == place && c.network == network {
+			return i
 		}
-		if c = &t.now[i]; c.addr == p.Dst && c.place == place && c.network == network {
-			break
-		}
-		at++
 	}
-	if since := p.Time - c.start; uint64(since) >= shortest && !t.turn(i, p, since) {
-		return
-	}
-	c.last = max(c.last, p.Time)
-	c.bytes += uint64(p.WireLen)
-	c.packets++
-	c.senders |= 1 << (hash(p.Src) >> 58)
 }
 
 const leastSlots = 1 << 8
 
-// enter adds a receiver. It is rare, and inlined it would burden add.
-//
-//go:noinline
+// enter adds a receiver.
 func (t *receivers) enter(p *track.Packet, place uint64, network uint32) int {
 	if len(t.now) == maxReceivers {
 		t.drop()
+		clear(t.of)
 	}
 	t.now = append(t.now, current{addr: p.Dst, place: place, network: network, start: p.Time - p.Time%shortest, last: p.Time})
 	t.recent = append(t.recent, recent{start: p.Time - p.Time%burstWidths[1]})

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/rocelens/rocelens/decode"
 	"github.com/rocelens/rocelens/pipeline/record"
@@ -61,6 +62,7 @@ type directionSlot struct {
 	d   *direction
 }
 
+// doubleSet are packets, the last one to come first.
 type doubleSet [doubleWays]recentPacket
 
 // recentPacket is a packet that was seen. tag 0 is a free place.
@@ -79,13 +81,6 @@ const (
 	growMask  = 1<<growBits - 1
 	growShift = 8 // as minDoubleSets
 )
-
-// sought is a packet that is to be looked for.
-type sought struct {
-	same uint64     // hash of all that is the same in copies
-	dir  *direction // nil where nothing is looked for
-	at   *point     // where it was captured
-}
 
 // copySeen says that a packet is the same as one before it.
 type copySeen struct {
@@ -169,105 +164,79 @@ func sameHash(way uint64, p *decode.Packet) uint64 {
 	return track.Mix(first, bits.RotateLeft64(then, 32))
 }
 
-// approach begins to load what seek needs, and returns the packet's way.
-func (t *doubles) approach(p *track.Packet) (way uint64) {
-	way = p.Way()
-	if p.ID != 0 {
-		way++
-	}
-	t.touched ^= uint32(t.directions[way&uint64(len(t.directions)-1)].way)
-	return way
-}
+// touch begins to load what look needs of a packet.
+func (t *doubles) touch(same uint64) { t.touched ^= t.set(same)[0].tag }
 
-// seek says what is to be looked for. way is what approach returned, same the
-// packet's sameHash, and at where it was captured.
-func (t *doubles) seek(p *track.Packet, way, same uint64, at *point) sought {
-	hasID := p.ID != 0
-	if !hasID && p.Opcode == decode.OpCNP {
-		return sought{} // all of one queue pair are the same
+// set is the set that a packet is in.
+func (t *doubles) set(same uint64) *doubleSet { return &t.recent[same&uint64(len(t.recent)-1)] }
+
+// look counts a packet of a leg, looks for it and notes it. same is its sameHash.
+func (t *doubles) look(l *leg, same uint64, p *track.Packet) copySeen {
+	if p.ID == 0 && p.Opcode == decode.OpCNP {
+		return copySeen{} // all of one queue pair are the same
 	}
-	d := t.direction(p, hasID, way)
+	d := l.dir
 	if d == nil {
 		t.unplaced++
-		return sought{}
-	}
-	return sought{same: same, dir: d, at: at}
-}
-
-// touch begins to load what look needs of packets, for all of them at once.
-func (t *doubles) touch(list []sought) {
-	for i := range list {
-		if p := &list[i]; p.dir != nil {
-			t.touched ^= t.recent[t.set(p.same)][0].tag ^ p.dir.place
-		}
-	}
-}
-
-// set is the number of the set that a packet is in.
-func (t *doubles) set(same uint64) uint64 { return same & uint64(len(t.recent)-1) }
-
-// look counts a packet, looks for it and notes it.
-func (t *doubles) look(p *sought, in *track.Packet) copySeen {
-	d := p.dir
-	if d == nil {
 		return copySeen{}
 	}
 	d.packets++
 	t.packets++
-	if in.ID != d.lastID {
+	if p.ID != d.lastID {
 		d.changes++
-		d.lastID = in.ID
+		d.lastID = p.ID
 	}
-	if d.place != p.at.digest {
-		d.place = p.at.digest
-		t.points.note(p.at)
+	if d.place != l.digest {
+		d.place = l.digest
+		t.points.note(&l.point)
 	}
-	set := &t.recent[t.set(p.same)]
-	tag := uint32(p.same>>32) | 1
-	oldest := set.place()
-	for i := range set {
+	set := t.set(same)
+	tag := uint32(same>>32) | 1
+	if i := set.find(tag); i < doubleWays {
 		r := &set[i]
-		if r.tag != tag {
-			continue
+		if gap := p.Time - r.time; gap <= doubleWindow && gap >= -doubleWindow {
+			t.copies++
+			c := d.copied(r, l.digest, p.Ref(), &t.points)
+			if c.nth == 2 {
+				t.repeated++
+			}
+			return c
 		}
-		if gap := in.Time - r.time; gap > doubleWindow || gap < -doubleWindow {
-			oldest = r
-			break
-		}
-		t.copies++
-		c := d.copied(r, p.at.digest, in.Ref(), &t.points)
-		if c.nth == 2 {
-			t.repeated++
-		}
-		return c
+		copy(set[i:], set[i+1:])
+		set[doubleWays-1] = recentPacket{}
 	}
-	for oldest.tag != 0 && oldest.tag != tag && in.Time-oldest.time < doubleWindow && len(t.recent) < t.most {
+	for last := &set[doubleWays-1]; last.tag != 0 && p.Time-last.time < doubleWindow && len(t.recent) < t.most; last = &set[doubleWays-1] {
 		t.grow()
-		oldest = t.place(p.same)
+		set = t.set(same)
 	}
-	*oldest = recentPacket{time: in.Time&^growMask | int64(p.same>>growShift&growMask), tag: tag, place: p.at.digest}
-	if p.same <= t.sampleMost {
-		t.sampleMost = t.sample.look(p, in)
+	set.push(recentPacket{time: p.Time&^growMask | int64(same>>growShift&growMask), tag: tag, place: l.digest})
+	if same <= t.sampleMost {
+		t.sampleMost = t.sample.look(d, same, p)
 	}
 	return copySeen{}
 }
 
-// place is a place for a packet: a free one, or that of the oldest.
-func (t *doubles) place(same uint64) *recentPacket { return t.recent[t.set(same)].place() }
-
-// place looks at times alone, those of free places being 0, and has no branch: which
-// place is the oldest is nothing that a processor could guess.
-func (set *doubleSet) place() *recentPacket {
-	return &set[less(less(set.age(0), set.age(1)), less(set.age(2), set.age(3)))%doubleWays]
+// find is where a packet is in a set; doubleWays if it is not.
+func (set *doubleSet) find(tag uint32) int {
+	switch tag {
+	case set[0].tag:
+		return 0
+	case set[1].tag:
+		return 1
+	case set[2].tag:
+		return 2
+	case set[3].tag:
+		return 3
+	}
+	return doubleWays
 }
 
-// age is less for what is older, and its lowest bits are the number of the place.
-func (set *doubleSet) age(i uint64) uint64 { return uint64(set[i].time)&^(doubleWays-1) | i }
-
-// less is the lesser of two numbers, without a branch.
-func less(x, y uint64) uint64 {
-	difference, below := bits.Sub64(x, y, 0)
-	return y + difference&-below
+// push puts a packet before those that came before, of which the first one to come goes.
+func (set *doubleSet) push(r recentPacket) {
+	set[3] = set[2]
+	set[2] = set[1]
+	set[1] = set[0]
+	set[0] = r
 }
 
 // grow doubles the table.
@@ -286,14 +255,23 @@ func (t *doubles) resize(sets int) {
 	t.recent = make([]doubleSet, sets)
 	clear(t.recent) // new pages that are read before they are written cost the kernel twice
 	for i := range old {
-		for _, r := range old[i] {
+		for _, r := range slices.Backward(old[i][:]) {
 			if r.tag == 0 {
 				continue
 			}
-			to := t.recent[(uint64(r.time&growMask)<<growShift|uint64(i)&(minDoubleSets-1))&uint64(sets-1)].place()
-			if to.tag == 0 || to.time < r.time {
-				*to = r
-			}
+			t.set(uint64(r.time&growMask)<<growShift | uint64(i)&(minDoubleSets-1)).insert(r)
+		}
+	}
+}
+
+// insert puts a packet before those of a set that are no later, of which the last one
+// goes, if any is.
+func (set *doubleSet) insert(r recentPacket) {
+	for i := range set {
+		if set[i].tag == 0 || set[i].time <= r.time {
+			copy(set[i+1:], set[i:])
+			set[i] = r
+			return
 		}
 	}
 }
@@ -322,21 +300,22 @@ const (
 	placeCopies = 1<<4 - 1
 )
 
-// direction finds a direction's counters, or a place for them; nil if there is
-// none.
-func (t *doubles) direction(p *track.Packet, hasID bool, way uint64) *direction {
+// direction is the direction of a leg, nil if there is no place for it.
+func (t *doubles) direction(l *leg) *direction {
+	kind, hasID := decode.AddrKind(l.network), l.network>>32 != 0
+	way := l.way
+	if hasID {
+		way++
+	}
 	for i := way; ; i++ {
 		s := &t.directions[i&uint64(len(t.directions)-1)]
 		if s.d == nil {
-			return t.newDirection(p, hasID, way)
+			break
 		}
-		if d := s.d; s.way == way && d.src == p.Src && d.dst == p.Dst && d.kind == p.Kind && d.hasID == hasID {
+		if d := s.d; s.way == way && d.src == l.from && d.dst == l.to && d.kind == kind && d.hasID == hasID {
 			return d
 		}
 	}
-}
-
-func (t *doubles) newDirection(p *track.Packet, hasID bool, way uint64) *direction {
 	if t.numDirections == maxDirections {
 		return nil
 	}
@@ -349,7 +328,7 @@ func (t *doubles) newDirection(p *track.Packet, hasID bool, way uint64) *directi
 			}
 		}
 	}
-	d := &direction{src: p.Src, dst: p.Dst, kind: p.Kind, hasID: hasID}
+	d := &direction{src: l.from, dst: l.to, kind: kind, hasID: hasID}
 	t.put(directionSlot{way, d})
 	return d
 }

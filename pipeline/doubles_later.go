@@ -37,15 +37,15 @@ type sample struct {
 // look notes a packet that is not among the recent ones. It returns a hash that
 // is no less than the highest in the sample, so that most packets need not be
 // held against the one at their place.
-func (t *sample) look(p *sought, in *track.Packet) (most uint64) {
-	s := &t.packets[p.same%sampleSize]
+func (t *sample) look(d *direction, same uint64, p *track.Packet) (most uint64) {
+	s := &t.packets[same%sampleSize]
 	switch {
-	case s.hash == p.same:
+	case s.hash == same:
 		if !s.again {
-			s.again, s.second = true, in.Ref()
+			s.again, s.second = true, p.Ref()
 		}
-	case s.hash == 0 || p.same < s.hash:
-		*s = sampledPacket{hash: p.same, time: in.Time, dir: p.dir, input: in.Input}
+	case s.hash == 0 || same < s.hash:
+		*s = sampledPacket{hash: same, time: p.Time, dir: d, input: p.Input}
 		if t.changes%(sampleSize/4) == 0 {
 			t.most = t.highest()
 		}

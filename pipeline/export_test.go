@@ -21,15 +21,16 @@ func NewDoubles() *Doubles {
 // Add takes the next packet.
 func (d *Doubles) Add(p *decode.Packet) {
 	b := &d.b
-	b.items, b.points, b.shards = b.items[:0], b.points[:0], b.shards[:0]
+	b.items, b.legs, b.shards = b.items[:0], b.legs[:0], b.shards[:0]
 	clear(d.w.at[:])
 	d.w.pkt = *p
 	if d.w.take(b); len(b.items) == 0 {
 		return
 	}
 	it := &b.items[0]
-	found := d.s.doubles.seek(&it.Packet, d.s.doubles.approach(&it.Packet), it.same, &b.points[it.point])
-	d.s.doubles.look(&found, &it.Packet)
+	l := &b.legs[it.leg]
+	l.dir = d.s.doubles.direction(l)
+	d.s.doubles.look(l, it.same, &it.Packet)
 }
 
 // Found is what several found.
@@ -76,9 +77,11 @@ type Bursts struct {
 
 // Add takes a block of packets.
 func (x *Bursts) Add(list []track.Packet) {
+	b := block{items: make([]item, len(list)), legs: make([]leg, len(list))}
 	for i := range list {
-		x.all.add(&list[i])
+		b.items[i] = item{Packet: list[i], leg: uint16(i)}
 	}
+	x.all.take(&b)
 }
 
 // Receivers is how many there are.

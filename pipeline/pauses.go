@@ -67,7 +67,7 @@ func (e *engine) paused(b *block, from, to int) {
 	}
 	for i := from; i < to; i++ {
 		it := &b.items[i]
-		at := &b.points[it.point]
+		at := &b.legs[it.leg]
 		p := pause.Packet{
 			Time: it.Time, Number: it.Number, Offset: it.Offset, Input: it.Input, Interface: at.iface, Src: at.src, Dst: at.dst,
 			WireLen: it.WireLen, Flow: pause.Flow{Src: it.Src, Dst: it.Dst, Kind: it.Kind, DestQP: it.DestQP, VNI: it.VNI},

@@ -27,9 +27,7 @@ type shard struct {
 	first  []track.Packet
 	copies []copySeen
 
-	ways   [shardBatch]uint64
-	sought [shardBatch]sought
-	batch  [shardBatch]*track.Packet
+	batch [shardBatch]*track.Packet
 }
 
 func newShard(cfg track.Config) *shard {
@@ -62,23 +60,22 @@ func (s *shard) take(b *block, number int, src capture.Source) error {
 
 // some takes at most shardBatch packets.
 func (s *shard) some(b *block, list []uint16, src capture.Source) error {
-	for k, i := range list {
-		s.ways[k] = s.doubles.approach(&b.items[i].Packet)
+	for _, i := range list {
+		s.doubles.touch(b.items[i].same)
 	}
-	for k, i := range list {
-		it := &b.items[i]
-		s.sought[k] = s.doubles.seek(&it.Packet, s.ways[k], it.same, &b.points[it.point])
-	}
-	s.doubles.touch(s.sought[:len(list)])
 	n := 0
-	for k, i := range list {
+	for _, i := range list {
 		it := &b.items[i]
 		p := &it.Packet
+		l := &b.legs[it.leg]
+		if !l.found {
+			s.find(l)
+		}
 		if checked(it.status) {
 			s.check(it)
 		}
-		s.tracker.Seen(p, b.points[it.point].src, b.points[it.point].dst)
-		c := s.doubles.look(&s.sought[k], p)
+		p.SetMACs(l.macs)
+		c := s.doubles.look(l, it.same, p)
 		if s.first != nil {
 			if n := len(s.first); n == cap(s.first) { // append would go by a quarter, and leave much behind
 				n = min(max(n, shardBatch), firstPackets-n)
@@ -105,6 +102,13 @@ func (s *shard) some(b *block, list []uint16, src capture.Source) error {
 	}
 	s.tracker.Add(s.batch[:n])
 	return nil
+}
+
+// find finds what packets of a leg have in common.
+func (s *shard) find(l *leg) {
+	l.found = true
+	l.macs = s.tracker.MACs(l.src, l.dst)
+	l.dir = s.doubles.direction(l)
 }
 
 // check counts the ICRC of a packet, and says whether the packet is corrupt.

@@ -6,10 +6,6 @@ import "github.com/rocelens/rocelens/decode"
 type macs struct {
 	list   []macPair
 	byPair map[macPair]uint16
-	recent [16]struct {
-		pair   macPair
-		number uint16
-	}
 }
 
 // macPair are source and destination.
@@ -18,24 +14,20 @@ type macPair [2]decode.MAC
 // maxMACs bounds them, in half a megabyte.
 const maxMACs = 1 << 13
 
-// Seen says with which MACs p was captured. They are for its interval: without
-// Intervals nothing is done.
-func (t *Tracker) Seen(p *Packet, src, dst decode.MAC) {
+// MACs is the number of the MACs that packets were captured with, for SetMACs. They are
+// for intervals: without Intervals it is 0.
+func (t *Tracker) MACs(src, dst decode.MAC) uint16 {
 	if x := t.intervals; x != nil {
-		p.macs = x.macs.number(macPair{src, dst})
+		return x.macs.find(macPair{src, dst})
 	}
+	return 0
 }
 
-// number is the number of a pair, 0 for that without MACs and for those that
+// SetMACs says with which MACs t was captured.
+func (t *Packet) SetMACs(number uint16) { t.macs = number }
+
+// find is the number of a pair, 0 for that without MACs and for those that
 // are too many.
-func (m *macs) number(pair macPair) uint16 {
-	at := &m.recent[(pair[0][5]^pair[1][5]<<1^pair[0][4]^pair[1][4]<<1)%uint8(len(m.recent))]
-	if at.pair != pair {
-		at.pair, at.number = pair, m.find(pair)
-	}
-	return at.number
-}
-
 func (m *macs) find(pair macPair) uint16 {
 	if m.byPair == nil {
 		m.list = []macPair{{}}

@@ -25,7 +25,7 @@ func addPacket(tr *track.Tracker, time int64, change func(p *decode.Packet, f *c
 	if _, ok := p.Read(&d); !ok {
 		panic("it is of no flow")
 	}
-	tr.Seen(&p, d.SrcMAC, d.DstMAC)
+	p.SetMACs(tr.MACs(d.SrcMAC, d.DstMAC))
 	tr.Add([]*track.Packet{&p})
 }
 

@@ -38,7 +38,7 @@ type Packet struct {
 	// Corrupt says that the ICRC is wrong, of a sender that computes it.
 	Corrupt bool
 	flags   uint16 // and from priorityBit on the priority
-	macs    uint16 // see Tracker.Seen
+	macs    uint16 // see SetMACs
 	// Interface is where it was captured, an index into capture.Input.Interfaces.
 	Interface int32
 }

@@ -1,0 +1,52 @@
+package pipeline
+
+import (
+	"math/bits"
+
+	"github.com/rocelens/rocelens/decode"
+	"github.com/rocelens/rocelens/pipeline/track"
+)
+
+// leg is what packets of a block share that go from one address to another and were
+// captured in the same way. What depends on nothing else is found once for all of them.
+type leg struct {
+	point
+	from, to decode.Addr
+	way      uint64 // track.Packet.Way
+	network  uint64 // see networkOf
+	shard    uint8
+
+	// What the leg's shard found when it had the first of the packets.
+	found bool
+	macs  uint16     // their number in intervals
+	dir   *direction // nil where it is not counted
+}
+
+// maxLegs is how many places there are for the legs of a block.
+const maxLegs = 1 << 10
+
+// networkOf is what else tells addresses apart, in one word: the kind of address, the
+// VNI, and whether the packet has an IP ID.
+func networkOf(p *track.Packet) uint64 {
+	w := uint64(p.VNI)<<8 | uint64(p.Kind)
+	if p.ID != 0 {
+		w |= 1 << 32
+	}
+	return w
+}
+
+// leg is the index of the leg that the packet at hand is of. Two legs that fall to the
+// same place are found anew by turns.
+func (w *decoding) leg(b *block, way uint64, p *track.Packet) uint16 {
+	digest, network := pointOf(&w.pkt), networkOf(p)
+	at := &w.at[(digest>>bits.Len(placeCopies)^uint32(way))%maxLegs]
+	if i := int(*at) - 1; uint(i) < uint(len(b.legs)) {
+		if l := &b.legs[i]; l.digest == digest && l.from == p.Src && l.to == p.Dst && l.network == network && l.input == p.Input && l.iface == p.Interface {
+			return uint16(i)
+		}
+	}
+	b.legs = append(b.legs, leg{from: p.Src, to: p.Dst, way: way, network: network, shard: shardOf(p)})
+	b.legs[len(b.legs)-1].set(&w.pkt, digest)
+	*at = uint16(len(b.legs))
+	return *at - 1
+}
