@@ -34,6 +34,15 @@ func New(cfg Config) *Decoder {
 // bytes, and is valid as long as they are. The ICRC is not computed: a packet
 // that has a whole one is left with ICRCUnchecked for VerifyICRC.
 func (d *Decoder) Decode(f *capture.Frame, p *Packet) {
+	p.begin(f)
+	if f.Link != capture.LinkEthernet || !d.plain(p) {
+		d.link(p, f.Link)
+	}
+	p.finish()
+}
+
+// begin makes p a packet of which nothing is decoded yet.
+func (p *Packet) begin(f *capture.Frame) {
 	p.header = header{Frame: f, Data: f.Data}
 	p.numLayers = 0
 	p.avail = len(f.Data)
@@ -42,11 +51,10 @@ func (d *Decoder) Decode(f *capture.Frame, p *Packet) {
 	if p.lim > p.avail {
 		p.Flags = Snapped
 	}
-	if f.Link == capture.LinkEthernet {
-		d.ethernet(p)
-	} else {
-		d.link(p, f.Link)
-	}
+}
+
+// finish says what is known at the end alone.
+func (p *Packet) finish() {
 	if p.numLayers > MaxLayers {
 		p.numLayers = MaxLayers
 		p.fail(ErrTooDeep, LayerNone, MaxLayers, MaxLayers)
