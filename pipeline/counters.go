@@ -173,10 +173,17 @@ func (c *Counters) add(p *decode.Packet) {
 		c.UnknownLinks.add(f.Link, 1)
 	}
 	c.ICRC.add(p.ICRCStatus, p.ICRCReason, f)
-	c.VCRC.add(p.VCRCStatus, p.ICRCReason, f)
+	if p.VCRCStatus != decode.ICRCNone {
+		c.VCRC.add(p.VCRCStatus, p.ICRCReason, f)
+	}
 }
 
 func (c *Counters) addFlags(p *decode.Packet) {
+	if p.Flags == decode.Snapped && p.RoCE() { // as all packets are that are cut behind their headers
+		c.Flags[bits.TrailingZeros16(uint16(decode.Snapped))]++
+		c.Truncated++
+		return
+	}
 	for m := uint16(p.Flags); m != 0; m &= m - 1 {
 		c.Flags[bits.TrailingZeros16(m)]++
 	}

@@ -117,7 +117,7 @@ func (t *Tracker) payload(f *flow, p *Packet, op *operation) {
 		mtu = c.PathMTU
 	}
 	empty := op.part == partLast && p.Payload == 0
-	whole := op.part == partFirst || op.part == partMiddle
+	whole := !op.ends()
 	if !empty && (mtu == 0 || uint32(p.Payload) == mtu || uint32(p.Payload) < mtu && !whole) || !t.breaks(f, p, rulePayload) {
 		return
 	}

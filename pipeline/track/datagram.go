@@ -89,7 +89,7 @@ func (t *Tracker) unanswered(f *flow, p *Packet, op *operation) {
 	if op.begins() {
 		s.sent[op.kind]++
 	}
-	if op.part == partFirst || op.part == partMiddle {
+	if !op.ends() {
 		s.mtu = max(s.mtu, uint32(p.Payload))
 	}
 	f.goodput += uint64(p.Payload)

@@ -16,35 +16,34 @@ const (
 func (s *stream) newPacket(p *Packet, op *operation, n uint32) {
 	hi := psnAdd(p.PSN, n)
 	s.cum += uint64(p.Payload)
-	if op.part == partFirst || op.part == partMiddle {
-		if uint32(p.Payload) > s.mtu {
-			s.mtu = uint32(p.Payload)
+	if !op.ends() {
+		s.mtu = max(s.mtu, uint32(p.Payload))
+	}
+	s.longest = max(s.longest, uint32(p.Payload))
+	var m *message // that is under way
+	if last := len(s.messages) - 1; last >= 0 && !s.messages[last].ended {
+		m = &s.messages[last]
+	}
+	goesOn := m != nil && !op.begins() && m.kind == op.kind
+	switch {
+	case goesOn && psnDiff(p.PSN, m.hi) <= 1:
+		m.hi, m.cum, m.ended = hi, s.cum, op.ends()
+	default:
+		// Of two packets missing in a message, one may be its end and the other the
+		// beginning of the next one: then they are joined.
+		if m != nil && !goesOn { // its end is among what was jumped over
+			m.ended, m.hi = true, p.PSN
 		}
-	}
-	if uint32(p.Payload) > s.longest {
-		s.longest = uint32(p.Payload)
-	}
-	if op.begins() {
-		s.sent[op.kind]++
-	}
-	// Of two packets missing in a message, one may be its end and the other the
-	// beginning of the next one.
-	last := len(s.messages) - 1
-	joined := !op.begins() && last >= 0 && !s.messages[last].ended && s.messages[last].kind == op.kind && psnDiff(p.PSN, s.messages[last].hi) > 1
-	if op.begins() || last < 0 || s.messages[last].ended || joined || s.messages[last].kind != op.kind {
-		if last >= 0 && !s.messages[last].ended && !joined { // its end is among what was jumped over
-			s.messages[last].ended, s.messages[last].hi = true, p.PSN
+		if op.begins() {
+			s.sent[op.kind]++
 		}
 		if len(s.messages) >= maxMessages {
 			s.messages = append(s.messages[:0], s.messages[maxMessages/4:]...)
 		}
 		s.messages = append(s.messages, message{
 			lo: p.PSN, hi: hi, start: p.Time, cum: s.cum, kind: op.kind,
-			ended: op.ends(), partial: !op.begins(), joined: joined, owing: op.class == classOwing,
+			ended: op.ends(), partial: !op.begins(), joined: goesOn, owing: op.class == classOwing,
 		})
-	} else {
-		m := &s.messages[last]
-		m.hi, m.cum, m.ended = hi, s.cum, op.ends()
 	}
 	if (op.ends() || p.is(ackReq)) && len(s.samples) < maxSamples && s.rec.quiet() {
 		s.samples = append(s.samples, sample{p.PSN, p.Time})

@@ -217,7 +217,7 @@ func (t *Tracker) readWidth(f *flow, p *Packet, op *operation) uint32 {
 	s := f.req
 	f.learnKnown()
 	c, size := f.life.cm(), uint32(p.Payload)
-	if (c == nil || c.PathMTU == 0) && op.class == classRequest && (op.part == partFirst || op.part == partMiddle) && mtuFor(size) == size {
+	if (c == nil || c.PathMTU == 0) && op.class == classRequest && !op.ends() && mtuFor(size) == size {
 		// This is sure, whatever PSNs of READs have told: packets may be missing
 		// behind them.
 		known := f.knownMTU()

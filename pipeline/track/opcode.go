@@ -16,14 +16,17 @@ const (
 	classAck
 )
 
-// part is where a packet stands in its message.
+// part is where a packet stands in its message: notFirst and notLast are bits of it.
 type part uint8
 
 const (
-	partOnly part = iota
-	partFirst
-	partMiddle
-	partLast
+	notFirst part = 1 << iota
+	notLast
+
+	partOnly   part = 0
+	partFirst       = notLast
+	partMiddle      = notFirst | notLast
+	partLast        = notFirst
 )
 
 // operation is a row of the table of operations.
@@ -35,8 +38,8 @@ type operation struct {
 	reth bool
 }
 
-func (o *operation) begins() bool { return o.part == partOnly || o.part == partFirst }
-func (o *operation) ends() bool   { return o.part == partOnly || o.part == partLast }
+func (o *operation) begins() bool { return o.part&notFirst == 0 }
+func (o *operation) ends() bool   { return o.part&notLast == 0 }
 
 // operations are those of RC, UC, RD and XRC by the opcode's lower five bits.
 var operations = [32]operation{

@@ -57,7 +57,7 @@ func (r *responses) askedAgain(psn uint32) {
 // response follows a READ or atomic response of g's sender to f's requests.
 func (t *Tracker) response(g, f *flow, p *Packet, op *operation) {
 	s := f.req
-	if op.kind == record.Read && (op.part == partFirst || op.part == partMiddle) {
+	if op.kind == record.Read && !op.ends() {
 		switch {
 		case s.notMTU != 0: // the PSNs of READs have told it so far: this is sure
 			s.notMTU = 0

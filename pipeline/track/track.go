@@ -127,9 +127,10 @@ func (t *Tracker) Add(packets []*Packet) {
 	}
 	for len(packets) > 0 {
 		n := min(len(packets), len(t.flowsOf))
+		touched := uint64(0)
 		if mask := uint64(len(t.flows.slots)) - 1; t.flows.n > 0 {
 			for _, p := range packets[:n] {
-				t.touched ^= t.flows.slots[p.hash&mask].hash
+				touched ^= t.flows.slots[p.hash&mask].hash
 			}
 		}
 		for i, p := range packets[:n] {
@@ -139,15 +140,17 @@ func (t *Tracker) Add(packets []*Packet) {
 			if f == nil {
 				continue
 			}
-			t.touched ^= f.packets
+			touched ^= f.packets
 			if f.req == &noStream && f.peer != nil { // it answers the other's requests
 				f = f.peer
 				if f.lat != nil {
-					t.touched ^= f.lat.ack.Count ^ f.lat.one.Count
+					touched ^= f.lat.ack.Count ^ f.lat.one.Count
 				}
 			}
-			t.touched ^= uint64(f.req.pos) ^ uint64(f.req.last) ^ uint64(len(f.req.messages)) ^ f.req.peakBytes ^ f.req.oneMessage[0].cum
+			s := f.req
+			touched ^= uint64(s.pos) ^ uint64(s.last) ^ uint64(len(s.messages)) ^ s.peakBytes ^ s.oneMessage[0].cum
 		}
+		t.touched ^= touched
 		for i, p := range packets[:n] {
 			t.add(p, t.flowsOf[i])
 		}
@@ -233,10 +236,10 @@ func (t *Tracker) process(f *flow, p *Packet) {
 	case classRequest, classOwing:
 		f.requests = true
 		t.ownStream(f)
-		hidden := t.hidden(f, f, p, op)
+		hidden := (p.is(headerCut) || f.req.blind) && t.hidden(f, f, p, op)
 		answered := service != record.UC && service != record.UD
-		if answered && !hidden {
-			if g := t.another(f, p, op); g != nil {
+		if answered && !hidden && op.begins() {
+			if g := t.another(f, p); g != nil {
 				t.process(g, p)
 				return
 			}
@@ -256,7 +259,7 @@ func (t *Tracker) process(f *flow, p *Packet) {
 		if f.watched(p) {
 			t.mark(f, p, op)
 		}
-		if t.hidden(f, f.peer, p, op) {
+		if (p.is(headerCut) || f.peer != nil && f.peer.req.blind) && t.hidden(f, f.peer, p, op) {
 			t.unfollowed(f, p)
 			return
 		}
@@ -268,11 +271,11 @@ func (t *Tracker) process(f *flow, p *Packet) {
 	}
 }
 
-// another begins a new life of f's QPN where p can't be of the one that is
-// under way, and returns its flow.
-func (t *Tracker) another(f *flow, p *Packet, op *operation) *flow {
+// another begins a new life of f's QPN where p, which begins a message, can't be of the
+// one that is under way, and returns its flow.
+func (t *Tracker) another(f *flow, p *Packet) *flow {
 	s := f.req
-	if !s.begun || !op.begins() || p.Copy != NoCopy || p.Corrupt {
+	if !s.begun || p.Copy != NoCopy || p.Corrupt {
 		return nil
 	}
 	d := psnDiff(p.PSN, s.pos)

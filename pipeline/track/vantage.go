@@ -28,7 +28,9 @@ func (v *pathToTap) see(p *Packet) {
 	if v.ways == 0 {
 		v.lowTTL = p.TTL
 	}
-	v.lowTTL, v.highTTL = min(v.lowTTL, p.TTL), max(v.highTTL, p.TTL)
+	if p.TTL != v.lowTTL || p.TTL != v.highTTL {
+		v.lowTTL, v.highTTL = min(v.lowTTL, p.TTL), max(v.highTTL, p.TTL)
+	}
 	switch {
 	case p.is(sentHere):
 		v.ways |= waySent
