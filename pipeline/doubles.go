@@ -164,8 +164,13 @@ func sameHash(way uint64, p *decode.Packet) uint64 {
 	return track.Mix(first, bits.RotateLeft64(then, 32))
 }
 
-// touch begins to load what look needs of a packet.
-func (t *doubles) touch(same uint64) { t.touched ^= t.set(same)[0].tag }
+// touch begins to load what direction and look need of a packet and its leg.
+func (t *doubles) touch(l *leg, same uint64) {
+	t.touched ^= t.set(same)[0].tag
+	if !l.found {
+		t.touched ^= uint32(t.directions[l.slot()&uint64(len(t.directions)-1)].way)
+	}
+}
 
 // set is the set that a packet is in.
 func (t *doubles) set(same uint64) *doubleSet { return &t.recent[same&uint64(len(t.recent)-1)] }
@@ -302,11 +307,7 @@ const (
 
 // direction is the direction of a leg, nil if there is no place for it.
 func (t *doubles) direction(l *leg) *direction {
-	kind, hasID := decode.AddrKind(l.network), l.network>>32 != 0
-	way := l.way
-	if hasID {
-		way++
-	}
+	kind, hasID, way := decode.AddrKind(l.network), l.hasID(), l.slot()
 	for i := way; ; i++ {
 		s := &t.directions[i&uint64(len(t.directions)-1)]
 		if s.d == nil {

@@ -22,6 +22,16 @@ type leg struct {
 	dir   *direction // nil where it is not counted
 }
 
+func (l *leg) hasID() bool { return l.network>>32 != 0 }
+
+// slot is where its direction is, or a little behind.
+func (l *leg) slot() uint64 {
+	if l.hasID() {
+		return l.way + 1
+	}
+	return l.way
+}
+
 // maxLegs is how many places there are for the legs of a block.
 const maxLegs = 1 << 10
 

@@ -61,16 +61,19 @@ func (s *shard) take(b *block, number int, src capture.Source) error {
 // some takes at most shardBatch packets.
 func (s *shard) some(b *block, list []uint16, src capture.Source) error {
 	for _, i := range list {
-		s.doubles.touch(b.items[i].same)
+		it := &b.items[i]
+		s.doubles.touch(&b.legs[it.leg], it.same)
+	}
+	for _, i := range list {
+		if l := &b.legs[b.items[i].leg]; !l.found {
+			s.find(l)
+		}
 	}
 	n := 0
 	for _, i := range list {
 		it := &b.items[i]
 		p := &it.Packet
 		l := &b.legs[it.leg]
-		if !l.found {
-			s.find(l)
-		}
 		if checked(it.status) {
 			s.check(it)
 		}

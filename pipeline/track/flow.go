@@ -21,32 +21,33 @@ type flow struct {
 	ud       bool
 	service  record.Service
 	gone     bool  // closed, or replaced by a new life
-	orphan   bool  // its peer is gone
-	requests bool  // it carries requests
-	open     bool  // it has an open interval
 	tos      uint8 // of the first packet
 	strange  uint8 // packets of another service in a row; the first packet's priority, and more, see drift.go
 	port     uint16
+	orphan   bool // its peer is gone
+	requests bool // it carries requests
 
-	peer           *flow
-	hall           *hall // packets that wait for the pairing, nil where none do
 	packets, bytes uint64
 	payload        uint64
 	last           frameRef
 	req            *stream // &noStream where it has sent no request
+	hall           *hall   // packets that wait for the pairing, nil where none do
 
 	goodput uint64
-	acks    uint64
 	cut     uint64 // packets whose frame was truncated
+	peer    *flow
+	lat     *latencies
 	more    *more
 	trouble *trouble
-	lat     *latencies
+	acks    uint64
+	slot    int32  // among all flows, -1 once it is forgotten
+	noted   uint32 // its number in Config.Notes
 
 	life  *life
-	slot  int32  // among all flows, -1 once it is forgotten
-	noted uint32 // its number in Config.Notes
 	group *group // of both addresses, while the peer is not known
 	first frameRef
+	open  bool     // it has an open interval
+	_     [31]byte // whole lines
 }
 
 // frameRef is a record.FrameRef in less memory: the input is below 2^24.
@@ -234,19 +235,21 @@ func (f *flow) eachTOS(do func(tos uint8, packets uint64)) {
 
 // noStream is the stream of flows that have sent no request. It is not written
 // to.
-var noStream stream
+var noStream = stream{reads: &noReads}
 
 // ownStream gives f a stream of its own, and returns it.
 func (t *Tracker) ownStream(f *flow) *stream {
 	if f.req == &noStream {
 		f.req = t.slabs.streams.get()
 		f.req.messages, f.req.samples = f.req.oneMessage[:0], f.req.oneSample[:0]
+		f.req.reads = &noReads
 	}
 	return f.req
 }
 
 // stream is a requester's PSN space: its requests, and what the answers say of
-// them.
+// them. Its fields are in groups, each a line of the processor's cache, see
+// cacheLine: a request that follows the one before needs the first four.
 type stream struct {
 	pos      uint32 // one past the last request seen
 	max      uint32 // one past the highest
@@ -270,39 +273,48 @@ type stream struct {
 	selective  bool // its requester repairs selectively
 	inMessage  bool // the last request seen was not the end of its message
 	lastOp     decode.Opcode
-
 	last       int64 // time of the last request
+
 	lastAnswer int64
 	pause      int64 // longest usual pause between requests, ns
 	rec        *recovery
 	spent      *spent // nil where it is not busy
 	messages   []message
-	samples    []sample
 	cum        uint64 // payload bytes
-	cumAcked   uint64 // of them, those in messages that are acknowledged
-	peakBytes  uint64
-	sent       [record.NumMessageKinds]uint64
-	completed  uint64
 
+	cumAcked                uint64 // of cum, those in messages that are acknowledged
+	peakBytes               uint64
+	left                    int64  // bytes of the WRITE under way that are to come
+	readMTU                 uint32 // of READ responses, or of the PSNs that READs take
 	requestPath, answerPath pathToTap
-
-	left      int64  // bytes of the WRITE under way that are to come
-	msn       uint32 // of the newest ACK, with hasMSN
-	msnAt     uint32 // its PSN
-	hasMSN    bool
-	pass      uint32 // where this pass began
-	passes    uint32
-	readMTU   uint32 // of READ responses, or of the PSNs that READs take
-	longPause int64  // the longest pause with nothing outstanding, of those that idle counts
-	timeout   int64  // learnt ACK timeout, ns, 0 where there was none
-	owed      []owed
-	answered  int // of owed
-	resp      *responses
+	passes                  uint32
+	samples                 []sample
 
 	// Room for what most streams have one of at a time.
 	oneMessage [1]message
 	oneSample  [1]sample
+	msn        uint32 // of the newest ACK, with hasMSN
+	msnAt      uint32 // its PSN
+	pass       uint32 // where this pass began
+	hasMSN     bool
+
+	sent      [record.NumMessageKinds]uint64
+	completed uint64
+	longPause int64   // the longest pause with nothing outstanding, of those that idle counts
+	timeout   int64   // learnt ACK timeout, ns, 0 where there was none
+	*reads            // &noReads where there was none
+	_         [8]byte // whole lines
 }
+
+// reads are the READs and atomics of a stream, and the responses to them.
+type reads struct {
+	owed     []owed
+	answered int // of owed
+	resp     *responses
+}
+
+// noReads is what streams without any have. It is not written to.
+var noReads reads
 
 // message is a request message that is not completed.
 type message struct {

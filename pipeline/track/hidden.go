@@ -16,8 +16,8 @@ func (t *Tracker) hidden(f, requester *flow, p *Packet, op *operation) bool {
 		f.bad().headersCut++
 		if requester != nil && !requester.req.blind {
 			s := t.ownStream(requester)
-			s.blind, s.rec, s.resp, s.spent = true, nil, nil, nil
-			s.messages, s.samples, s.owed, s.answered = s.messages[:0], s.samples[:0], nil, 0
+			s.blind, s.rec, s.reads, s.spent = true, nil, &noReads, nil
+			s.messages, s.samples = s.messages[:0], s.samples[:0]
 		}
 	}
 	return takes || requester != nil && requester.req.blind

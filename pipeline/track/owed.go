@@ -20,8 +20,8 @@ func (s *stream) owe(p *Packet, op *operation, hi uint32, isNew bool) {
 	for i > 0 && psnDiff(s.owed[i-1].lo, p.PSN) > 0 {
 		i--
 	}
-	if s.resp == nil {
-		s.resp = new(responses)
+	if s.reads == &noReads {
+		s.reads = &reads{resp: new(responses)}
 	}
 	if !s.resp.begun {
 		s.resp.begun = true

@@ -30,8 +30,14 @@ type slab[T any] struct {
 	one   bool // there is no chunk
 }
 
-// chunkBytes is how much is allocated at once.
-const chunkBytes = 8 << 10
+// chunkBytes is how much is allocated at once. The allocator takes the first
+// allocatorBytes of it itself, so that what is as long as some lines of the
+// processor's cache begins as many bytes into one.
+const (
+	chunkBytes     = 8 << 10
+	allocatorBytes = 8
+	cacheLine      = 64
+)
 
 // maxSpare is how many values that were given back wait for somebody.
 const maxSpare = 64
@@ -54,7 +60,7 @@ func (s *slab[T]) get() *T {
 		return new(T)
 	}
 	if len(s.rest) == 0 {
-		s.rest = fresh[T]((chunkBytes - 8) / int(reflect.TypeFor[T]().Size())) // the allocator takes 8 bytes itself
+		s.rest = fresh[T]((chunkBytes - allocatorBytes) / int(reflect.TypeFor[T]().Size()))
 	}
 	v := &s.rest[0]
 	s.rest = s.rest[1:]

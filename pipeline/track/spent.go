@@ -27,13 +27,13 @@ const (
 // spent is what the requester of a busy stream does with its time, in
 // nanoseconds, but for what is counted elsewhere.
 type spent struct {
-	from     int64 // the stream's first packet
-	answered int64 // the first answer since the last request
 	silent   int64 // the end of the last silence, see silence.go
 	pace     int64 // about the median of the pauses within messages, 0 before there was one
 	full     bool  // after the last request there was no room
 	credits  int16 // of the last ACK, -1 where it doesn't say
 	out      uint16
+	answered int64 // the first answer since the last request
+	from     int64 // the stream's first packet
 
 	application, window, credit, stalled, unclear int64
 }

@@ -64,7 +64,7 @@ type Tracker struct {
 	// Refused counts the packets of flows that were not admitted.
 	Refused uint64
 	door    *door     // nil where all are admitted
-	flowsOf [64]*flow // of the packets of a batch
+	flowsOf [32]*flow // of the packets of a batch, no more than the first-level cache holds what they need of
 	touched uint64    // keeps the compiler from leaving loads out
 	seq     uint64
 	names   map[string]int // how often the name of a session was given
@@ -140,7 +140,7 @@ func (t *Tracker) Add(packets []*Packet) {
 			if f == nil {
 				continue
 			}
-			touched ^= f.packets
+			touched ^= f.packets ^ f.goodput
 			if f.req == &noStream && f.peer != nil { // it answers the other's requests
 				f = f.peer
 				if f.lat != nil {
@@ -148,7 +148,10 @@ func (t *Tracker) Add(packets []*Packet) {
 				}
 			}
 			s := f.req
-			touched ^= uint64(s.pos) ^ uint64(s.last) ^ uint64(len(s.messages)) ^ s.peakBytes ^ s.oneMessage[0].cum
+			touched ^= uint64(s.pos) ^ uint64(len(s.messages)) ^ s.peakBytes ^ s.oneMessage[0].cum
+			if s.spent != nil {
+				touched ^= uint64(s.spent.pace)
+			}
 		}
 		t.touched ^= touched
 		for i, p := range packets[:n] {
