@@ -37,7 +37,7 @@ func (d *Decoder) bth(p *Packet, kind Kind) {
 	b := p.Data[start : start+bthLen]
 	p.Has = HasBTH
 	p.Opcode = Opcode(b[0])
-	p.BTHFlags = BTHFlags(b[1]>>7 | b[1]>>6&1<<1 | b[4]>>7<<2 | b[4]>>6&1<<3 | b[8]>>7<<4)
+	p.BTHFlags = BTHFlags(b[1]&0xc0 | b[4]&0xc0>>2 | b[8]&0x80>>4)
 	p.PadCount = b[1] >> 4 & 3
 	p.TVer = b[1] & 15
 	p.PKey = be16(b[2:])

@@ -307,13 +307,13 @@ const (
 // BTHFlags are the single bits of the BTH.
 type BTHFlags uint8
 
-// The bits of the BTH.
+// The bits of the BTH, those of one byte side by side as they are there.
 const (
-	Solicited BTHFlags = 1 << iota // SE
-	MigReq                         // M
-	FECN
-	BECN
-	AckReq // A
+	AckReq    BTHFlags = 1 << (iota + 3) // A
+	BECN                                 // B
+	FECN                                 // F
+	MigReq                               // M
+	Solicited                            // SE
 )
 
 // ICRCStatus is what is known of a packet's ICRC (or VCRC).

@@ -110,8 +110,7 @@ type decoding struct {
 	pkt      decode.Packet
 	counters Counters // but for Senders of packets that have a shard
 	notes    *track.Notes
-	// The legs of the block at hand by their hashes: 1 + the index.
-	at [maxLegs]uint16
+	legs     legIndex // of the block at hand
 }
 
 func newDecoding(cfg *Config) *decoding {
@@ -123,8 +122,12 @@ func newDecoding(cfg *Config) *decoding {
 // stays.
 func (w *decoding) decode(b *block, src capture.Source) error {
 	b.items, b.messages, b.legs, b.shards = b.items[:0], b.messages[:0], b.legs[:0], b.shards[:0]
+	if n := len(b.batch.Frames); cap(b.items) < n {
+		n = max(n, capture.BatchFrames)
+		b.items, b.shards = make([]item, 0, n), make([]uint8, 0, n)
+	}
 	b.mirrored, b.pauses = b.mirrored[:0], b.pauses[:0]
-	clear(w.at[:])
+	w.legs = legIndex{}
 	b.decoded = Decoded{}
 	before := w.counters.since(new(Decoded))
 	err := capture.Guard(src, func() error {
@@ -166,17 +169,15 @@ func (w *decoding) frames(b *block) {
 func (w *decoding) take(b *block) {
 	p := &w.pkt
 	n := len(b.items)
-	if n == cap(b.items) {
-		b.items = slices.Grow(b.items, max(n, capture.BatchFrames))
-	}
-	it := &b.items[:n+1][n]
+	items := b.items[:n+1]
+	it := &items[n]
 	way, ok := it.Read(p)
 	if !ok {
 		w.counters.Add(p)
 		w.notes.Unread(p)
 		return
 	}
-	b.items = b.items[:n+1]
+	b.items = items
 	w.counters.add(p)
 	it.same = sameHash(way, p)
 	it.icrc, it.status = p.ICRC, p.ICRCStatus
@@ -187,5 +188,6 @@ func (w *decoding) take(b *block) {
 	if it.message = cm.Is(p); it.message {
 		b.messages = append(b.messages, message{uint16(n), *p})
 	}
-	b.shards = append(b.shards, b.legs[it.leg].shard)
+	b.shards = b.shards[:n+1]
+	b.shards[n] = b.legs[it.leg].shard
 }

@@ -164,12 +164,12 @@ func sameHash(way uint64, p *decode.Packet) uint64 {
 	return track.Mix(first, bits.RotateLeft64(then, 32))
 }
 
-// touch begins to load what direction and look need of a packet and its leg.
-func (t *doubles) touch(l *leg, same uint64) {
-	t.touched ^= t.set(same)[0].tag
-	if !l.found {
-		t.touched ^= uint32(t.directions[l.slot()&uint64(len(t.directions)-1)].way)
-	}
+// touch begins to load what look needs of a packet.
+func (t *doubles) touch(same uint64) { t.touched ^= t.set(same)[0].tag }
+
+// approach begins to load what direction needs.
+func (t *doubles) approach(l *leg) {
+	t.touched ^= uint32(t.directions[l.slot()&uint64(len(t.directions)-1)].way)
 }
 
 // set is the set that a packet is in.

@@ -68,6 +68,13 @@ func (at *point) set(p *decode.Packet, digest uint32) {
 	}
 }
 
+// is says whether p was captured there.
+func (at *point) is(p *decode.Packet) bool {
+	index, packetType := cooked(p)
+	return at.src == p.SrcMAC && at.dst == p.DstMAC && at.ttl == p.TTL && at.vlan == p.VLAN && at.tags|at.others == p.Encap &&
+		at.input == p.Frame.Input && at.iface == p.Frame.Interface && at.index == index && at.packetType == packetType
+}
+
 // pointOf is a digest of where a packet was captured: of all that a point
 // says. It leaves room for the count in recentPacket.place.
 func pointOf(p *decode.Packet) uint32 {

@@ -22,7 +22,10 @@ func NewDoubles() *Doubles {
 func (d *Doubles) Add(p *decode.Packet) {
 	b := &d.b
 	b.items, b.legs, b.shards = b.items[:0], b.legs[:0], b.shards[:0]
-	clear(d.w.at[:])
+	if cap(b.items) == 0 {
+		b.items, b.shards = make([]item, 0, 1), make([]uint8, 0, 1)
+	}
+	d.w.legs = legIndex{}
 	d.w.pkt = *p
 	if d.w.take(b); len(b.items) == 0 {
 		return
@@ -65,6 +68,15 @@ func (d *Decoding) Decode(src capture.Source) error {
 		d.receivers.take(&d.b)
 	}
 	return err
+}
+
+// Legs are how many packets of the block each leg has.
+func (d *Decoding) Legs() []int {
+	n := make([]int, len(d.b.legs))
+	for i := range d.b.items {
+		n[d.b.items[i].leg]++
+	}
+	return n
 }
 
 // Receivers is how many there are.

@@ -45,13 +45,34 @@ func networkOf(p *track.Packet) uint64 {
 	return w
 }
 
-// leg is the index of the leg that the packet at hand is of. Two legs that fall to the
-// same place are found anew by turns.
+// legIndex finds the legs of a block, 1 + the index of each. Nearly every packet was
+// captured in the way of the one before it with the same addresses, which is looked at
+// first. Two legs that fall to the same place are found anew by turns.
+type legIndex struct {
+	newest [maxLegs]uint16 // by the hash of the addresses
+	all    [maxLegs]uint16 // by that of all that a leg is
+}
+
+// leg is the index of the leg that the packet at hand is of.
 func (w *decoding) leg(b *block, way uint64, p *track.Packet) uint16 {
-	digest, network := pointOf(&w.pkt), networkOf(p)
-	at := &w.at[(digest>>bits.Len(placeCopies)^uint32(way))%maxLegs]
+	at := &w.legs.newest[way%maxLegs]
 	if i := int(*at) - 1; uint(i) < uint(len(b.legs)) {
-		if l := &b.legs[i]; l.digest == digest && l.from == p.Src && l.to == p.Dst && l.network == network && l.input == p.Input && l.iface == p.Interface {
+		if l := &b.legs[i]; l.from == p.Src && l.to == p.Dst && l.network == networkOf(p) && l.is(&w.pkt) {
+			return uint16(i)
+		}
+	}
+	*at = w.otherLeg(b, way, p) + 1
+	return *at - 1
+}
+
+// otherLeg is leg for a packet that is not of the newest one with its addresses.
+//
+//go:noinline
+func (w *decoding) otherLeg(b *block, way uint64, p *track.Packet) uint16 {
+	digest, network := pointOf(&w.pkt), networkOf(p)
+	at := &w.legs.all[(digest>>bits.Len(placeCopies)^uint32(way)^uint32(network)^uint32(network>>32))%maxLegs]
+	if i := int(*at) - 1; i >= 0 {
+		if l := &b.legs[i]; l.from == p.Src && l.to == p.Dst && l.network == network && l.is(&w.pkt) {
 			return uint16(i)
 		}
 	}

@@ -27,7 +27,8 @@ type shard struct {
 	first  []track.Packet
 	copies []copySeen
 
-	batch [shardBatch]*track.Packet
+	batch   [shardBatch]*track.Packet
+	unknown [shardBatch]*leg
 }
 
 func newShard(cfg track.Config) *shard {
@@ -60,14 +61,17 @@ func (s *shard) take(b *block, number int, src capture.Source) error {
 
 // some takes at most shardBatch packets.
 func (s *shard) some(b *block, list []uint16, src capture.Source) error {
+	unknown := s.unknown[:0]
 	for _, i := range list {
 		it := &b.items[i]
-		s.doubles.touch(&b.legs[it.leg], it.same)
-	}
-	for _, i := range list {
-		if l := &b.legs[b.items[i].leg]; !l.found {
-			s.find(l)
+		s.doubles.touch(it.same)
+		if l := &b.legs[it.leg]; !l.found {
+			s.doubles.approach(l)
+			unknown = append(unknown, l)
 		}
+	}
+	for _, l := range unknown {
+		s.find(l)
 	}
 	n := 0
 	for _, i := range list {
@@ -109,6 +113,9 @@ func (s *shard) some(b *block, list []uint16, src capture.Source) error {
 
 // find finds what packets of a leg have in common.
 func (s *shard) find(l *leg) {
+	if l.found { // there are two packets of it
+		return
+	}
 	l.found = true
 	l.macs = s.tracker.MACs(l.src, l.dst)
 	l.dir = s.doubles.direction(l)

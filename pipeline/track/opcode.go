@@ -75,22 +75,31 @@ var services = [8]record.Service{
 	record.RC, record.UC, record.RD, record.UD, record.ServiceUnknown, record.XRC, record.ServiceUnknown, record.ServiceUnknown,
 }
 
-func operationOf(op decode.Opcode) (*operation, record.Service) {
-	o := &operations[op&31]
-	s := services[op>>5]
-	switch s {
-	case record.ServiceUnknown:
-		return &operations[31], s
-	case record.UD:
-		if op != decode.OpUDSendOnly && op != decode.OpUDSendOnlyImm {
-			return &operations[31], s
+// known is what an opcode means.
+type known struct {
+	operation
+	service record.Service
+}
+
+// byOpcode is what each opcode means: that of the row operations[31] where it is none of
+// its service.
+var byOpcode = func() (all [256]known) {
+	for op := range all {
+		k := known{operations[op&31], services[op>>5]}
+		switch {
+		case k.service == record.ServiceUnknown,
+			k.service == record.UD && op != int(decode.OpUDSendOnly) && op != int(decode.OpUDSendOnlyImm),
+			k.service == record.UC && (k.class != classRequest || op&31 > 0x0b):
+			k.operation = operations[31]
 		}
-	case record.UC:
-		if o.class != classRequest || op&31 > 0x0b {
-			return &operations[31], s
-		}
+		all[op] = k
 	}
-	return o, s
+	return all
+}()
+
+func operationOf(op decode.Opcode) (*operation, record.Service) {
+	k := &byOpcode[op]
+	return &k.operation, k.service
 }
 
 // takesBuffer says whether a packet takes a receive buffer, so that the
