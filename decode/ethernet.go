@@ -57,7 +57,7 @@ func (d *Decoder) ethernet(p *Packet) {
 		d.etherType(p, et)
 		return
 	}
-	p.EtherType = etherIPv4 // nearly every packet: no need to look through the list
+	p.EtherType = etherIPv4 // as most are: no need to look through the list
 	d.ipv4(p)
 }
 

@@ -3,7 +3,7 @@ package decode
 const plainLen = ethernetLen + ipv4Len + udpLen
 
 // plain decodes the headers of a frame that nearly all RoCE packets have: Ethernet,
-// IPv4 without options, and UDP to port 4791. What each of them says was checked at
+// IPv4 without options, and UDP to port 4791. What each of them says is checked at
 // once, which takes half the time that one after the other takes. Of any other frame,
 // and of one whose lengths are not all in order, it changes nothing and returns false.
 func (d *Decoder) plain(p *Packet) bool {

@@ -177,7 +177,6 @@ func (w *decoding) take(b *block) {
 		w.notes.Unread(p)
 		return
 	}
-	b.items = items
 	w.counters.add(p)
 	it.same = sameHash(way, p)
 	it.icrc, it.status = p.ICRC, p.ICRCStatus
@@ -185,6 +184,7 @@ func (w *decoding) take(b *block) {
 		b.decoded.Management++
 	}
 	it.leg = w.leg(b, way, &it.Packet)
+	b.items = items // now that all of it is there: who reads it looks no further
 	if it.message = cm.Is(p); it.message {
 		b.messages = append(b.messages, message{uint16(n), *p})
 	}

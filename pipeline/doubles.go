@@ -62,7 +62,8 @@ type directionSlot struct {
 	d   *direction
 }
 
-// doubleSet are packets, the last one to come first.
+// doubleSet are packets, the last one to come first; where the table has grown, that of
+// the last time.
 type doubleSet [doubleWays]recentPacket
 
 // recentPacket is a packet that was seen. tag 0 is a free place.
@@ -164,6 +165,10 @@ func sameHash(way uint64, p *decode.Packet) uint64 {
 	return track.Mix(first, bits.RotateLeft64(then, 32))
 }
 
+// sought says whether copies of a packet are looked for. All CNPs of one queue pair are
+// the same where they have no IP ID.
+func sought(p *track.Packet) bool { return p.ID != 0 || p.Opcode != decode.OpCNP }
+
 // touch begins to load what look needs of a packet.
 func (t *doubles) touch(same uint64) { t.touched ^= t.set(same)[0].tag }
 
@@ -177,8 +182,8 @@ func (t *doubles) set(same uint64) *doubleSet { return &t.recent[same&uint64(len
 
 // look counts a packet of a leg, looks for it and notes it. same is its sameHash.
 func (t *doubles) look(l *leg, same uint64, p *track.Packet) copySeen {
-	if p.ID == 0 && p.Opcode == decode.OpCNP {
-		return copySeen{} // all of one queue pair are the same
+	if !sought(p) {
+		return copySeen{}
 	}
 	d := l.dir
 	if d == nil {
@@ -269,8 +274,8 @@ func (t *doubles) resize(sets int) {
 	}
 }
 
-// insert puts a packet before those of a set that are no later, of which the last one
-// goes, if any is.
+// insert puts a packet before those of a set that are no later. If the set is full, the
+// last one of them goes, or the packet itself where all are later.
 func (set *doubleSet) insert(r recentPacket) {
 	for i := range set {
 		if set[i].tag == 0 || set[i].time <= r.time {

@@ -159,6 +159,28 @@ func TestDoublesSaysWhatDiffers(t *testing.T) {
 	}
 }
 
+// TestDoublesTakesNoCNPs: CNPs without IP IDs, of which no copies are looked for, take the
+// place of no direction.
+func TestDoublesTakesNoCNPs(t *testing.T) {
+	d := pipeline.NewDoubles()
+	f := capture.Frame{}
+	p := decode.Packet{}
+	p.Frame, p.Kind, p.AddrKind, p.Has, p.Opcode = &f, decode.KindRoCEv2, decode.AddrIPv4, decode.HasBTH, decode.OpCNP
+	for p.Src.Lo = range uint64(3000) {
+		f.Number, f.Time = f.Number+1, f.Time+1000
+		d.Add(&p)
+	}
+	p.Opcode = decode.OpRCSendOnly
+	for i := range uint32(200) {
+		f.Number, f.Time = f.Number+1, f.Time+1000
+		p.PSN, p.IPID = i/2, uint16(i/2)+1
+		d.Add(&p)
+	}
+	if r := d.Result(); !r.Decided() || r.Capture+r.Network != 100 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestDoublesFindsLaterCopies: copies that come after millions of other packets
 // are found in a sample, as many as they are by share.
 func TestDoublesFindsLaterCopies(t *testing.T) {

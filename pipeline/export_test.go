@@ -15,7 +15,7 @@ type Doubles struct {
 }
 
 func NewDoubles() *Doubles {
-	return &Doubles{s: shard{doubles: newDoubles()}}
+	return &Doubles{s: shard{doubles: newDoubles(), tracker: track.New(track.Config{})}}
 }
 
 // Add takes the next packet.
@@ -32,7 +32,9 @@ func (d *Doubles) Add(p *decode.Packet) {
 	}
 	it := &b.items[0]
 	l := &b.legs[it.leg]
-	l.dir = d.s.doubles.direction(l)
+	if l.wanted(&it.Packet) {
+		d.s.find(l)
+	}
 	d.s.doubles.look(l, it.same, &it.Packet)
 }
 

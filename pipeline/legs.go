@@ -16,11 +16,14 @@ type leg struct {
 	network  uint64 // see networkOf
 	shard    uint8
 
-	// What the leg's shard found when it had the first of the packets.
+	// What the leg's shard finds before it has the first of them that it looks for copies of.
 	found bool
 	macs  uint16     // their number in intervals
 	dir   *direction // nil where it is not counted
 }
+
+// wanted says whether a packet of the leg needs what is not found yet.
+func (l *leg) wanted(p *track.Packet) bool { return !l.found && sought(p) }
 
 func (l *leg) hasID() bool { return l.network>>32 != 0 }
 
@@ -47,7 +50,7 @@ func networkOf(p *track.Packet) uint64 {
 
 // legIndex finds the legs of a block, 1 + the index of each. Nearly every packet was
 // captured in the way of the one before it with the same addresses, which is looked at
-// first. Two legs that fall to the same place are found anew by turns.
+// first. Two legs that fall to the same places are found anew by turns.
 type legIndex struct {
 	newest [maxLegs]uint16 // by the hash of the addresses
 	all    [maxLegs]uint16 // by that of all that a leg is

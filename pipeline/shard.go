@@ -65,7 +65,7 @@ func (s *shard) some(b *block, list []uint16, src capture.Source) error {
 	for _, i := range list {
 		it := &b.items[i]
 		s.doubles.touch(it.same)
-		if l := &b.legs[it.leg]; !l.found {
+		if l := &b.legs[it.leg]; l.wanted(&it.Packet) {
 			s.doubles.approach(l)
 			unknown = append(unknown, l)
 		}
@@ -81,7 +81,11 @@ func (s *shard) some(b *block, list []uint16, src capture.Source) error {
 		if checked(it.status) {
 			s.check(it)
 		}
-		p.SetMACs(l.macs)
+		if l.found {
+			p.SetMACs(l.macs)
+		} else {
+			p.SetMACs(s.tracker.MACs(l.src, l.dst))
+		}
 		c := s.doubles.look(l, it.same, p)
 		if s.first != nil {
 			if n := len(s.first); n == cap(s.first) { // append would go by a quarter, and leave much behind
@@ -111,7 +115,7 @@ func (s *shard) some(b *block, list []uint16, src capture.Source) error {
 	return nil
 }
 
-// find finds what packets of a leg have in common.
+// find finds what the packets of a leg have in common that copies are looked for of.
 func (s *shard) find(l *leg) {
 	if l.found { // there are two packets of it
 		return

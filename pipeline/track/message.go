@@ -25,12 +25,9 @@ func (s *stream) newPacket(p *Packet, op *operation, n uint32) {
 		m = &s.messages[last]
 	}
 	goesOn := m != nil && !op.begins() && m.kind == op.kind
-	switch {
-	case goesOn && psnDiff(p.PSN, m.hi) <= 1:
+	if goesOn && psnDiff(p.PSN, m.hi) <= 1 {
 		m.hi, m.cum, m.ended = hi, s.cum, op.ends()
-	default:
-		// Of two packets missing in a message, one may be its end and the other the
-		// beginning of the next one: then they are joined.
+	} else {
 		if m != nil && !goesOn { // its end is among what was jumped over
 			m.ended, m.hi = true, p.PSN
 		}
@@ -42,7 +39,10 @@ func (s *stream) newPacket(p *Packet, op *operation, n uint32) {
 		}
 		s.messages = append(s.messages, message{
 			lo: p.PSN, hi: hi, start: p.Time, cum: s.cum, kind: op.kind,
-			ended: op.ends(), partial: !op.begins(), joined: goesOn, owing: op.class == classOwing,
+			ended: op.ends(), partial: !op.begins(), owing: op.class == classOwing,
+			// Of two packets that are missing, one may be the end of a message and the
+			// other the beginning of the next one.
+			joined: goesOn,
 		})
 	}
 	if (op.ends() || p.is(ackReq)) && len(s.samples) < maxSamples && s.rec.quiet() {
